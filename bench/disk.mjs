@@ -329,7 +329,7 @@ const WAYS = {
   'filled by others, PostgreSQL killed': filledByOthers(async (disk) => {
     const status = readFileSync(join(disk.pgdata, 'postmaster.pid'), 'utf8');
     process.kill(Number(status.split('\n')[0]), 'SIGKILL');
-    while (!disk.output.includes('PostgreSQL has ended by itself')) await pause(20);
+    while (!disk.output.includes('PostgreSQL has ended unexpectedly')) await pause(20);
   }),
 };
 

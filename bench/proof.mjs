@@ -526,7 +526,7 @@ async function reloadWorkers() {
   server.kill('SIGHUP');
   reloads++;
   while (output.split('all workers were replaced').length <= reloads) {
-    if (server.exitCode !== null || output.includes('those that run stay'))
+    if (server.exitCode !== null || output.includes('the running workers stay'))
       throw new Error(`the workers were not replaced:\n${output}`);
     await pause(20);
   }

@@ -13,17 +13,17 @@ export const ERRORS = {
   invalid_json: {
     status: 400,
     title: 'The body is not JSON',
-    todo: 'Mend the body; a resend of the same bytes fails again.',
+    todo: 'Correct the body. The same bytes fail again.',
   },
   invalid_request: {
     status: 400,
     title: 'The request is not valid',
-    todo: 'Mend the fields named.',
+    todo: 'Correct the fields that `errors` or `detail` names.',
   },
   lint_failed: {
     status: 400,
     title: 'The build has errors',
-    todo: 'Mend what is recorded or the recipe, or name the codes in `accept`.',
+    todo: 'Correct the recorded data or the recipe, or name the codes in `accept`.',
   },
   unauthenticated: {
     status: 401,
@@ -33,12 +33,12 @@ export const ERRORS = {
   forbidden: {
     status: 403,
     title: 'The key does not allow this',
-    todo: 'Use another key, or have an admin issue one.',
+    todo: 'Use another key, or ask an admin for one.',
   },
   not_found: {
     status: 404,
     title: 'There is nothing here',
-    todo: 'Check the name.',
+    todo: 'Check the id or the name.',
   },
   method_not_allowed: {
     status: 405,
@@ -48,12 +48,12 @@ export const ERRORS = {
   misdirected: {
     status: 421,
     title: 'The service does not answer for this host',
-    todo: 'Use an address whose host is in ALLOWED_HOSTS, or have it added.',
+    todo: 'Use an address whose host is in ALLOWED_HOSTS, or ask the operator to add it.',
   },
   conflict: {
     status: 409,
     title: 'The request contradicts what is stored',
-    todo: 'Do not send the same again; look at what is stored.',
+    todo: 'Do not send the same request again. Read what is stored.',
   },
   request_timeout: {
     status: 408,
@@ -68,12 +68,12 @@ export const ERRORS = {
   items_refused: {
     status: 422,
     title: 'Items were refused',
-    todo: 'Mend or leave out the items named; the others are stored.',
+    todo: 'Correct or leave out the items that `errors` names. The others are stored.',
   },
   unsupported_media_type: {
     status: 415,
     title: 'The body has a form that is not understood',
-    todo: 'Set the headers.',
+    todo: 'Set the header that `detail` names.',
   },
   headers_too_large: {
     status: 431,
@@ -83,7 +83,7 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    todo: 'Send the same again after `Retry-After` seconds.',
+    todo: 'Send the same request again after `Retry-After` seconds.',
   },
   internal: {
     status: 500,
@@ -93,12 +93,12 @@ export const ERRORS = {
   provider_failed: {
     status: 502,
     title: 'A provider of models did not answer as it should',
-    todo: 'Send the same again; tell the operator if it stays.',
+    todo: 'Send the same request again. Tell the operator if the error stays.',
   },
   unavailable: {
     status: 503,
     title: 'The service cannot answer now',
-    todo: 'Send the same again after `Retry-After` seconds: starts and ends are upserts, other writes are safe under an `Idempotency-Key`.',
+    todo: 'Send the same request again after `Retry-After` seconds. Starts and ends are upserts; other writes are safe with an `Idempotency-Key`.',
   },
 } as const;
 
@@ -243,7 +243,7 @@ const NO_ROUTE = /^Cannot ([A-Z]+) (\/[^?]*)/;
 function fromNest(error: HttpException): ApiError {
   const [, method, path] = NO_ROUTE.exec(error.message) ?? [];
   if (path === undefined) return fromStatus(error.getStatus(), error.message);
-  const detail = `${method} ${path.slice(0, 200)} is not offered by this service: /openapi.json lists what is`;
+  const detail = `${method} ${path.slice(0, 200)} is not an operation of this service: /openapi.json lists the operations`;
   return new ApiError('not_found', detail);
 }
 
@@ -295,8 +295,7 @@ function fromStatus(status: number, message: string): ApiError {
   return new ApiError(code, code === 'internal' ? INTERNAL : message);
 }
 
-const NO_WRITES =
-  'the database takes no writes now: its disk is nearly full, or it was set to be read-only';
+const NO_WRITES = 'the database takes no writes now: its disk is nearly full, or it is read-only';
 
 /** Messages for failures of the database itself, keyed by SQLSTATE. The first match is used. */
 const TROUBLE: [RegExp, string][] = [
@@ -319,7 +318,7 @@ function fromSqlState(state: string, cause: unknown): ApiError {
       `the query names so many values of a row that each may have ${(cause as { detail?: string }).detail} bytes, and one has more: name fewer values at once`,
     );
   if (isTimeout({ code: state }))
-    return unavailable('the database took longer over a statement than it may', cause);
+    return unavailable('a statement of the database took longer than its limit', cause);
   const trouble = TROUBLE.find(([states]) => states.test(state));
   if (trouble) return unavailable(trouble[1], cause);
   // PostgreSQL reports a read-only file system as a missing permission.

@@ -114,7 +114,7 @@ function limitTimes(server: Server, { bodyTimeoutSeconds }: Config): void {
   Object.assign(server, { connectionsCheckingInterval: CHECK_EVERY_MS });
 }
 
-const UNREADABLE = new ApiError('invalid_request', 'the request is no HTTP that can be read');
+const UNREADABLE = new ApiError('invalid_request', 'the request is not valid HTTP');
 
 /** Refuses input that is not HTTP, in the format of all other errors. It reaches no middleware. */
 function refuserOfNonHttp({ bodyTimeoutSeconds }: Config) {

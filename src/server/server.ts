@@ -45,7 +45,7 @@ export async function serve(request: StopRequest): Promise<void> {
   await assertPortFree('OPERATIONS_PORT', operationsPort);
   if (otlpGrpcPort !== OTLP_GRPC_PORT) await assertPortFree('OTLP_GRPC_PORT', otlpGrpcPort);
   for (const { name, meant } of ownMisspeltSettings())
-    logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
+    logger.warn(`${name} is not a setting and is ignored: did you mean ${meant}?`);
   const opening = openPostgres(config, { signal: request.signal });
   if (config.workers === 1) void loadService().catch(() => {}); // while PostgreSQL starts
   const postgres = withWal(await opening);
@@ -166,12 +166,12 @@ async function listenForGrpc(
   const listener = new Listener((socket) => service.accept(socket, 'grpc'));
   try {
     const port = await listener.listen(wanted, config.host);
-    logger.info(`OTLP over gRPC is taken on ${serviceUrl({ ...config, port })}`);
+    logger.info(`OTLP over gRPC is accepted on ${serviceUrl({ ...config, port })}`);
     return listener;
   } catch (error) {
     if (wanted !== OTLP_GRPC_PORT) explainListening(error, 'OTLP_GRPC_PORT', wanted);
     logger.warn(
-      `OTLP over gRPC is not taken: port ${wanted} cannot be used (${(error as NodeJS.ErrnoException).code}). Set OTLP_GRPC_PORT to another port, or to off`,
+      `OTLP over gRPC is not accepted: port ${wanted} cannot be used (${(error as NodeJS.ErrnoException).code}). Set OTLP_GRPC_PORT to another port, or to off`,
     );
     return undefined;
   }
@@ -238,7 +238,7 @@ function explainListening(error: unknown, name = 'PORT', port = config.port): ne
   if (code === 'EADDRINUSE' || code === 'EACCES')
     throw new InvalidSetting(`${name} ${port} cannot be used (${code})`);
   if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
-    throw new InvalidSetting(`HOST ${config.host} is no address of this machine (${code})`);
+    throw new InvalidSetting(`HOST ${config.host} is not an address of this machine (${code})`);
   throw error;
 }
 

@@ -163,7 +163,7 @@ export class Workers implements RunningService {
       try {
         await this.startOne();
       } catch (error) {
-        if (!this.isStopping) logger.error(`${(error as Error).message}: those that run stay`);
+        if (!this.isStopping) logger.error(`${(error as Error).message}: the running workers stay`);
         return;
       }
       if (this.isStopping) return;
@@ -190,7 +190,7 @@ export class Workers implements RunningService {
   private async startOne(): Promise<void> {
     const worker = this.fork();
     await awaitReport(worker, 'ready');
-    if (worker.isDead()) throw new Error('a worker could not start; its message stands above');
+    if (worker.isDead()) throw new Error('a worker could not start: see its message above');
   }
 
   private fork(env: Record<string, string> = {}): Worker {

@@ -2,7 +2,7 @@ import { basic } from '../support/app.js';
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
 const grpcUrl = ({ output }: WeaveServer) =>
-  /gRPC is taken on (http:\/\/[^"\s]+)/.exec(output())![1]!;
+  /gRPC is accepted on (http:\/\/[^"\s]+)/.exec(output())![1]!;
 
 /** Runs the published SDK and exporters, unmodified, in a process of their own. */
 describe.each([

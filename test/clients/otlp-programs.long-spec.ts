@@ -36,7 +36,7 @@ afterAll(async () => {
 
 /** The environment of a program: a fake model provider, and the service instead of the recorder. */
 function settings(project: string): Record<string, string> {
-  const grpc = /gRPC is taken on (http:\/\/[^"\s]+)/.exec(server.output())![1]!;
+  const grpc = /gRPC is accepted on (http:\/\/[^"\s]+)/.exec(server.output())![1]!;
   return {
     OPENAI_API_KEY: 'none',
     OPENAI_BASE_URL: `${provider.url}/v1`,

@@ -159,7 +159,7 @@ describe('a provider that fails', () => {
     expect((await newest()).output.choices[0].message.content).toBe('Hello');
   });
 
-  it('has what is no JSON in its stream counted, and the rest of it recorded', async () => {
+  it('has what is not JSON in its stream counted, and the rest of it recorded', async () => {
     for (const broken of ['{"choices":[{"index":0,"delta":{},"token_ids":[1,]}]}', '{"choi', '7']) {
       gateway.engine.next((asked, response) => {
         const [first, ...others] = eventsOf(asked);

@@ -97,7 +97,7 @@ it('has its calls ended by others when it is killed, and the client sees that th
   await until(async () => (await newest()).ended_at !== null);
   expect(await newest()).toMatchObject({
     id,
-    exception: 'the process that passed it on has ended',
+    exception: 'the process that relayed the request has ended',
     summary: { svc: { status: 'error' } },
   });
   expect(await newest()).not.toHaveProperty('output.choices');

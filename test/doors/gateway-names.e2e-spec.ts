@@ -261,7 +261,7 @@ describe('POST /completions/create', () => {
       response.writeHead(200).end('1,"weave_call_id":"of another"'),
     );
     expect((await create({ model: 'gpt-4o-mini', messages })).body).toEqual({
-      response: { error: 'the answer is no JSON' },
+      response: { error: 'the answer is not JSON' },
       weave_call_id: (await newest()).id,
     });
     gateway.engine.next((_, response) =>
@@ -295,11 +295,11 @@ describe('POST /completions/create', () => {
     expect(gateway.engine.last.body.model).toBe('o3');
     const before = gateway.engine.asked.length;
     for (const [model, message] of [
-      ['custom::inside::o3', /base_url is none/],
+      ['custom::inside::o3', /base_url belongs to no provider/],
       // models that the operator does not allow at this address, such as a checkpoint of another project
       ['custom::mine::lora-of-another', /none of the models/],
       // a pattern that backtracks at each slash would take minutes
-      ['custom::slashes::o3', /base_url is none/],
+      ['custom::slashes::o3', /base_url belongs to no provider/],
     ] as const) {
       const refused = await create({ model, messages });
       expect([model, refused.status, refused.body.detail]).toEqual([model, 400, expect.stringMatching(message)]); // prettier-ignore

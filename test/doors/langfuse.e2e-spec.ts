@@ -838,12 +838,12 @@ describe('npm run import', () => {
   it.each<[ImportFormat, string, RegExp]>([
     ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":', /:2: the file ends within/],
     ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":,}', /:2: .*JSON/],
-    ['langfuse', '{"name":"skein"}', /:1: is no trace, observation or score/],
-    ['phoenix', '\n{"name":"a"}', /:2: is no span or annotation/],
+    ['langfuse', '{"name":"skein"}', /:1: is not a trace, observation or score/],
+    ['phoenix', '\n{"name":"a"}', /:2: is not a span or annotation/],
     [
       'phoenix',
       '{"context.span_id":"a","context.trace_id":"b","start_time":"noon"}',
-      /:1: "noon" is no time/,
+      /:1: "noon" is not a time/,
     ],
     ['otlp-json', '{"resourceMetrics":[]}', /:1: .*resourceSpans is missing/],
   ])('names the line of %s that it cannot read: %j', async (format, text, message) => {

@@ -80,7 +80,9 @@ const post = async (path: string, body: object, url = app.url, dropped = 0) => {
 const saysDropped = (count: number) => ({
   partialSuccess: {
     rejectedLogRecords: `${count}`,
-    errorMessage: expect.stringMatching(/^Skein keeps log records that .*not kept\.$/),
+    errorMessage: expect.stringMatching(
+      /^Skein stores log records with .*does not store other log records\.$/,
+    ),
   },
 });
 const read = async (id: string, project = project_id) =>
@@ -432,7 +434,7 @@ describe('log records', () => {
     const { body } = await app.post(LOGS, logsOf(other, bad, question(id, 'hi'), other), toProject);
     expect(body.partialSuccess).toEqual({
       rejectedLogRecords: '3',
-      errorMessage: expect.stringMatching(/hexadecimal; Skein keeps log records that /),
+      errorMessage: expect.stringMatching(/hexadecimal; Skein stores log records with /),
     });
   });
 

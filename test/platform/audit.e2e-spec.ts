@@ -274,10 +274,10 @@ describe('the audit', () => {
     const body = { project_id: project, build_id: build.build_id, format: 'art' };
     const refused = await app.post('/build/export', body);
     expect(refused).toMatchObject({ status: 503, body: { code: 'unavailable' } });
-    expect(refused.body.detail).toMatch(/^the audit takes no event now/);
+    expect(refused.body.detail).toMatch(/^the audit event cannot be stored now/);
     expect(await backup()).toEqual([
       1,
-      expect.stringMatching(/^the audit takes no event now.*broken.*--without-audit/),
+      expect.stringMatching(/^the audit event cannot be stored now.*broken.*--without-audit/),
     ]);
     expect(readdirSync(folder.path)).toEqual([]);
     expect(await backup('--without-audit')).toEqual([0, expect.stringContaining('rows of')]);

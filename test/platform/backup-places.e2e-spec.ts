@@ -164,7 +164,9 @@ describe('encryption', () => {
     const open = (identity?: string) => gathered(decrypted(pieces(secret), identity));
     await expect(open(wrong)).rejects.toThrow('the identity does not open the backup');
     await expect(open()).rejects.toThrow('the backup is encrypted: name its identity');
-    await expect(open('AGE-SECRET-KEY-1WRONG')).rejects.toThrow(/^the identity is none of age/);
+    await expect(open('AGE-SECRET-KEY-1WRONG')).rejects.toThrow(
+      /^the identity is not an identity of age/,
+    );
     for (const at of [150_000, secret.length - 1])
       await expect(gathered(decrypted(pieces(damage(secret, at)), one))).rejects.toThrow(
         DamagedBackup,
@@ -187,7 +189,7 @@ describe('encryption', () => {
     const identity = await generateIdentity();
     await expect(gathered(decrypted(failing(), identity))).rejects.toThrow('the disk is gone');
     await expect(gathered(encrypted(pieces(file), ['age1wrong']))).rejects.toThrow(
-      'age1wrong is no public key of age',
+      'age1wrong is not a public key of age',
     );
   });
 });

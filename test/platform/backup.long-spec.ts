@@ -271,7 +271,7 @@ describe('a backup', () => {
       'longer.skein',
       gzipSync(Buffer.concat([bytes, bytes.subarray(lastFrame)])),
     );
-    await expect(restored(longer)).rejects.toThrow('something follows its end');
+    await expect(restored(longer)).rejects.toThrow('there is data after its end');
     expect(await rowsOf('calls')).toBe(0);
   });
 

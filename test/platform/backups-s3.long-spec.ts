@@ -105,7 +105,7 @@ const COMMANDS = ['backup', 'restore'].map((name) => `dist/src/server/commands/$
     expect((await backup('--list')).said).toContain(`MiB  s3://bucket/of/skein/${name}`);
     expect(await backup('--verify')).toEqual({
       code: 1,
-      said: 'the backup is encrypted: name its identity, --identity FILE or BACKUP_IDENTITY\n',
+      said: 'the backup is encrypted: name its identity with --identity FILE or BACKUP_IDENTITY\n',
     });
     const verified = await backup('--verify', '--identity', join(folder.path, 'identity'));
     expect(verified.said).toMatch(/skein\.age: [1-9]\d* rows of \d+ tables are whole, as of /);
@@ -156,7 +156,7 @@ const COMMANDS = ['backup', 'restore'].map((name) => `dist/src/server/commands/$
     const damaged = await backup('--verify', 's3://bucket/of/skein/skein-20200101T000000Z.skein');
     expect(damaged).toEqual({
       code: 1,
-      said: 'the file is damaged or is no backup of Skein: it does not inflate\n',
+      said: 'the file is damaged or is not a backup of Skein: it cannot be decompressed\n',
     });
     const refused = await command('backup', ['--list'], {
       AWS_SECRET_ACCESS_KEY_FILE: '',

@@ -205,11 +205,11 @@ describe('the connections of a process', () => {
     const filter = { trace_roots_only: true };
     const answer = await app.post('/calls/query_stats', { project_id: 'acme/big', filter });
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
-    expect(answer.body.detail).toBe('the database took longer over a statement than it may');
+    expect(answer.body.detail).toBe('a statement of the database took longer than its limit');
     expect(answer.headers.get('retry-after')).toBe('1');
     const stream = await app.post('/calls/query', { project_id: 'acme/big' });
     expect(stream).toMatchObject({ status: 503, body: { code: 'unavailable' } });
-    expect(stream.body.detail).toBe('a batch of the stream took longer than it may');
+    expect(stream.body.detail).toBe('a batch of the stream took longer than its limit');
     await other.rollbackTransaction();
     await other.release();
   });
@@ -324,7 +324,7 @@ describe('a write that waits for a lock for too long', () => {
       }));
       const answer = await app.post('/call/upsert_batch', { batch });
       expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
-      expect(answer.body.detail).toBe('the database took longer over a statement than it may');
+      expect(answer.body.detail).toBe('a statement of the database took longer than its limit');
       const { calls } = (
         await app.post('/calls/query', {
           project_id,

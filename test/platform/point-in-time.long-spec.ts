@@ -136,7 +136,7 @@ describe('a point in time', () => {
       /^the oldest state that can be restored is of [^\n]+\n$/,
     );
     expect(await said(['--to-time', '2999-01-01T00:00:00Z', ...identity])).toMatch(
-      /^from [^\n]+\nthe log that is kept ends before that time, with a transaction of [^\n]+\n$/,
+      /^from [^\n]+\nthe stored WAL ends before that time, with a transaction of [^\n]+\n$/,
     );
     expect(await said(['--to-time', 'yesterday'])).toMatch(/^--to-time must be a time[^\n]+\n$/);
     expect(await said(['--to-time', second!.at])).toMatch(/\nthe backup is encrypted: [^\n]+\n$/);

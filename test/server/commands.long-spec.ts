@@ -199,7 +199,9 @@ describe('npm run restore', () => {
     writeFileSync(at('cut.skein'), bytes());
     const env = { DATA_DIR: at('new') };
     const { code, said } = await ended('server/commands/restore.cli.js', env, [at('cut.skein')]);
-    expect(said).toEqual([expect.stringMatching(/^the file is damaged or is no backup of Skein/)]);
+    expect(said).toEqual([
+      expect.stringMatching(/^the file is damaged or is not a backup of Skein/),
+    ]);
     expect(code).toBe(1);
     expect((await ended('server/commands/restore.cli.js', env, [good])).code).toBe(0);
   });

@@ -203,7 +203,7 @@ onDisk('a disk of its own', () => {
     await expectAllThere();
     expectRefusal(await purge(timeOf(0)), /needs room before anything is erased/);
     process.kill(postmaster(), 'SIGKILL');
-    await until(() => server.output().includes('PostgreSQL has ended by itself'));
+    await until(() => server.output().includes('PostgreSQL has ended unexpectedly'));
     rmSync(ballast);
     await until(async () => (await write()).status === 200);
     expect(await ready()).toMatchObject({ database: 'reachable', writes: 'taken' });

@@ -20,10 +20,10 @@ async function ended(program: string, env: Record<string, string>, args: string[
 const examined = (env: Record<string, string>) => ended('doctor', { DATA_DIR: at('data'), ...env });
 
 describe('doctor', () => {
-  it('finds nothing to mend before the first start, and makes nothing', async () => {
+  it('finds nothing to correct before the first start, and makes nothing', async () => {
     const { code, said } = await examined({ PORT: '0', WORKER: '2' });
     expect(said).toEqual([
-      'warn  WORKER is no setting, and is not read: WORKERS is one',
+      'warn  WORKER is not a setting and is ignored: did you mean WORKERS?',
       `warn  ${at('data')} (DATA_DIR) is not there: npm start makes it`,
       expect.stringMatching(
         /^ok {4}no service runs on http:\/\/127\.0\.0\.1:0, and the port is free$/,
@@ -45,8 +45,8 @@ describe('doctor', () => {
     other.close();
     expect(said).toEqual(
       expect.arrayContaining([
-        `MEND  ${at('file')} (DATA_DIR) is not a folder`,
-        `MEND  something that is not Skein answers on http://127.0.0.1:${port} (404): set PORT`,
+        `FIX   ${at('file')} (DATA_DIR) is not a folder`,
+        `FIX   something that is not Skein answers on http://127.0.0.1:${port} (404): set PORT`,
       ]),
     );
     expect(code).toBe(1);
@@ -70,20 +70,20 @@ describe('doctor', () => {
       await client.end();
       await database.drop();
     });
-    const mended = async (env: Record<string, string> = {}) => {
+    const checked = async (env: Record<string, string> = {}) => {
       const { code, said } = await examined({ PORT: '0', DATABASE_URL: database.url, ...env });
-      return { code, mend: said.filter((line) => line.startsWith('MEND')) };
+      return { code, fix: said.filter((line) => line.startsWith('FIX')) };
     };
 
-    it('tells all that is wrong with it, and how to mend it', async () => {
+    it('tells all that is wrong with it, and how to correct it', async () => {
       await client.query(`
         INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999');
         UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'calls_op_idx'::regclass`);
-      const { code, mend } = await mended({ DATABASE_POOL_SIZE: '1000' });
-      expect(mend).toEqual([
-        `MEND  the index calls_op_idx was not finished: npm run psql -- -c 'REINDEX INDEX CONCURRENTLY calls_op_idx'`,
+      const { code, fix } = await checked({ DATABASE_POOL_SIZE: '1000' });
+      expect(fix).toEqual([
+        `FIX   the index calls_op_idx was not finished: npm run psql -- -c 'REINDEX INDEX CONCURRENTLY calls_op_idx'`,
         expect.stringMatching(
-          /^MEND {2}WORKERS 1 and DATABASE_POOL_SIZE 1000 need 1002 connections/,
+          /^FIX {3}WORKERS 1 and DATABASE_POOL_SIZE 1000 need 1002 connections/,
         ),
         expect.stringContaining('a migration that this build does not know: Later9999999999999'),
       ]);
@@ -97,20 +97,20 @@ describe('doctor', () => {
     });
 
     it('tells that nobody could make keys any more, until there is one', async () => {
-      const { mend } = await mended();
-      expect(mend).toEqual([
-        `MEND  no key of the role admin and the scope * is active: npm run keys -- create --user you --role admin --scope '*'`,
+      const { fix } = await checked();
+      expect(fix).toEqual([
+        `FIX   no key of the role admin and the scope * is active: npm run keys -- create --user you --role admin --scope '*'`,
       ]);
       const key = ['create', '--user', 'ada', '--role', 'admin', '--scope', '*'];
       expect((await ended('keys', { DATABASE_URL: database.url }, key)).code).toBe(0);
-      expect(await mended()).toEqual({ code: 0, mend: [] });
+      expect(await checked()).toEqual({ code: 0, fix: [] });
     });
 
     it('tells of one that is not there, without its password', async () => {
       const url = new URL(database.url.replace(/\/[^/?]*(\?|$)/, '/skein_nowhere$1'));
       const { code, said } = await examined({ PORT: '0', DATABASE_URL: url.href });
       expect(said.at(-2)).toMatch(
-        /^MEND {2}DATABASE_URL does not lead to a database: .*skein_nowhere/,
+        /^FIX {3}DATABASE_URL does not lead to a database: .*skein_nowhere/,
       );
       expect(said.join()).not.toContain(`:${url.password}@`);
       expect(code).toBe(1);

@@ -48,7 +48,7 @@ function metadataOf(key: string): Metadata {
  */
 const NOT_SENT = /refused by server|No connection established/;
 
-const grpcOf = (output: string) => /gRPC is taken on http:\/\/([^"\s]+)/.exec(output)![1]!;
+const grpcOf = (output: string) => /gRPC is accepted on http:\/\/([^"\s]+)/.exec(output)![1]!;
 
 describe.each(['1', '2'])('OTLP_GRPC_PORT with WORKERS=%s', (WORKERS) => {
   let database: Awaited<ReturnType<typeof openTestDatabase>>;
@@ -107,7 +107,9 @@ describe('OTLP_GRPC_PORT', () => {
     });
     const lines = server.output().split('\n');
     expect(lines.filter((line) => line.includes('gRPC'))).toEqual([
-      expect.stringMatching(/OTLP over gRPC is not taken: port 4317 cannot be used \(EADDRINUSE\)/),
+      expect.stringMatching(
+        /OTLP over gRPC is not accepted: port 4317 cannot be used \(EADDRINUSE\)/,
+      ),
     ]);
     expect((await fetch(`${server.url}/ready`)).status).toBe(200);
     await server.stop();
@@ -139,9 +141,11 @@ describe('OTLP_GRPC_PORT', () => {
       return asked.output();
     };
     expect(await doctor(port)).toContain(
-      `ok    OTLP over gRPC is taken on http://127.0.0.1:${port}`,
+      `ok    OTLP over gRPC is accepted on http://127.0.0.1:${port}`,
     );
-    expect(await doctor(new URL(server.url).port)).toMatch(/warn  OTLP over gRPC is not taken on /);
+    expect(await doctor(new URL(server.url).port)).toMatch(
+      /warn  OTLP over gRPC is not accepted on /,
+    );
     expect(await doctor('off')).not.toContain('gRPC');
     await server.stop();
     await until(() => server.process.exitCode !== null);

@@ -126,7 +126,7 @@ describe('a reload', () => {
 
     rmSync(version);
     server.process.kill('SIGHUP');
-    await until(() => server.output().includes('those that run stay'));
+    await until(() => server.output().includes('the running workers stay'));
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     server.process.kill('SIGTERM');
     expect(await server.exit).toBe(0);

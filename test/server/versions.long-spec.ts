@@ -143,7 +143,7 @@ describe('a database with a migration that the build does not know', () => {
     await until(() => (server.output().match(/lets it run/g) ?? []).length === 2);
     await works();
     server.process.kill('SIGHUP');
-    await until(() => server.output().includes('those that run stay'));
+    await until(() => server.output().includes('the running workers stay'));
     expect(server.output()).toEqual(refusal);
     await works();
     expect(await server.stop()).toBe(0);

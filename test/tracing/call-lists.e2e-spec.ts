@@ -247,7 +247,7 @@ describe('a search inside documents that takes longer than a read may', () => {
     const { status, body } = await search(long, {});
     expect({ status, ...body }).toMatchObject({ status: 413, code: 'too_large' });
     expect(body.detail).toMatch(
-      /^the search read the documents of (\d+ calls, as far as those that started at 2026-01-01T0\d:\d\d:\d\d\.000000Z|fewer than 2000 calls), and took longer than it may: .*; an index of kind substring on inputs\.word \(\/index\/create\) serves it$/,
+      /^the search read the documents of (\d+ calls, as far as those that started at 2026-01-01T0\d:\d\d:\d\d\.000000Z|fewer than 2000 calls), and took longer than its limit: .*; an index of kind substring on inputs\.word \(\/index\/create\) serves it$/,
     );
   });
 

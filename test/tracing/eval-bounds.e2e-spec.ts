@@ -56,7 +56,12 @@ describe('bounds of results of evaluations', () => {
     const { status, body } = await ask(4);
     expect([status, body.errors]).toEqual([
       400,
-      [{ path: 'sort_by[3].field', message: 'must not be the 4th of inputs or output' }],
+      [
+        {
+          path: 'sort_by[3].field',
+          message: 'must not be one of more than 3 sorts by inputs or output',
+        },
+      ],
     ]);
   });
 

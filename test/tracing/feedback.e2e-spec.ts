@@ -345,7 +345,7 @@ describe('an annotation of an object that is stored', () => {
       expect.objectContaining({
         status: 400,
         body: expect.objectContaining({
-          detail: expect.stringMatching(/^payload.value could not be held .* within \d+ ms/),
+          detail: expect.stringMatching(/^payload.value could not be checked .* within \d+ ms/),
         }),
       }),
     );

@@ -90,7 +90,7 @@ export class ConsoleController {
 }
 
 const invalidKey = () =>
-  new ApiError('unauthenticated', 'this is no valid key', {
+  new ApiError('unauthenticated', 'this is not a valid key', {
     headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
   });
 

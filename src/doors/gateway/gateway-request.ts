@@ -26,7 +26,7 @@ export function assertOneModel(body: JsonObject): void {
     const folded = name.toUpperCase().toLowerCase(); // Go reads the long s (U+017F) as an s
     const isOther = DECIDING.includes(folded) && name !== folded;
     if (!isOther && !OTHER_MODELS.includes(folded)) continue;
-    const message = 'is not passed on: a provider might take another model by it';
+    const message = 'is not allowed: a provider might use it to take another model';
     throw invalidRequest([{ path: name, message }]);
   }
 }
@@ -42,7 +42,7 @@ export function requestSpans(text: string): Map<string, TextRange> {
   while (cursor.next()) {
     const name = cursor.key!;
     if (spans.has(name))
-      throw invalidRequest([{ path: name.slice(0, 64), message: 'comes twice in the body' }]);
+      throw invalidRequest([{ path: name.slice(0, 64), message: 'appears twice in the body' }]);
     spans.set(name, [cursor.at, cursor.skip(1)]);
   }
   return spans;

@@ -150,7 +150,7 @@ function readEntities(text: string): LangfuseEntity[] {
 
 function readEntity(texts: Texts): LangfuseEntity {
   const kind = recognizeKind(texts);
-  if (!kind) throw new InvalidRecord('is no trace, observation or score of Langfuse');
+  if (!kind) throw new InvalidRecord('is not a trace, observation or score of Langfuse');
   return kind === 'trace' ? traceEntity(texts, []) : { kind, texts, at: startTime(texts) };
 }
 

@@ -31,7 +31,7 @@ export class OtlpImport implements Importer {
   async add({ text, line }: FileRecord): Promise<void> {
     const groups = memberTexts(text).get('resourceSpans');
     if (groups === undefined)
-      throw new InvalidRecord('is no request of spans: resourceSpans is missing');
+      throw new InvalidRecord('is not an export request of spans: resourceSpans is missing');
     if (!groups.startsWith('[')) throw new InvalidRecord('resourceSpans must be a list');
     for (const group of elementTexts(groups)) {
       this.tally.count('spans', spansIn(group));

@@ -81,7 +81,7 @@ function readSpan(record: Json) {
   const context = isObject(record['context']) ? record['context'] : {};
   const readId = (name: string) => {
     const id = record[`context.${name}`] ?? context[name];
-    if (typeof id !== 'string') throw new InvalidRecord('is no span or annotation of Phoenix');
+    if (typeof id !== 'string') throw new InvalidRecord('is not a span or annotation of Phoenix');
     return id;
   };
   const events = Array.isArray(record['events']) ? (record['events'] as Json[]) : [];
@@ -157,6 +157,6 @@ function toNanoseconds(time: unknown): string {
       String(time),
     ) ?? [];
   const ms = Date.parse(`${seconds?.replace(' ', 'T')}${zone}`);
-  if (Number.isNaN(ms)) throw new InvalidRecord(`${JSON.stringify(time)} is no time`);
+  if (Number.isNaN(ms)) throw new InvalidRecord(`${JSON.stringify(time)} is not a time`);
   return String(BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0')));
 }

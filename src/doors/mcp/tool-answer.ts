@@ -54,7 +54,7 @@ export class AnswerBudget {
   /** Yields the JSON texts of a stream. It ends with the request, at the deadline, or when the key is revoked. */
   async *texts(stream: Readable): AsyncGenerator<string> {
     const leave = () => stream.destroy(new Error('the client has left'));
-    const late = () => stream.destroy(new TookTooLong('the tool took longer than it may'));
+    const late = () => stream.destroy(new TookTooLong('the tool took longer than its limit'));
     const timer = setTimeout(late, Math.max(0, this.ends - performance.now()));
     if (this.signal.aborted) leave();
     else this.signal.addEventListener('abort', leave);
@@ -72,7 +72,7 @@ export class AnswerBudget {
 
   /** @throws TookTooLong */
   assertInTime(): void {
-    if (performance.now() > this.ends) throw new TookTooLong('the tool took longer than it may');
+    if (performance.now() > this.ends) throw new TookTooLong('the tool took longer than its limit');
   }
 }
 

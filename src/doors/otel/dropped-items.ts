@@ -24,8 +24,8 @@ export interface DroppedItems {
 export const DROPPED_LOGS: DroppedItems = {
   path: [{ resourceLogs: 1 }, { scopeLogs: 2 }, { logRecords: 2 }],
   why:
-    'Skein keeps log records that have messages or evaluations of generative AI (events gen_ai.*, with their span), or are events of ' +
-    'Claude Code, Codex or Gemini CLI. It is no store of logs: the others are not kept.',
+    'Skein stores log records with messages or evaluations of generative AI (events gen_ai.*, with their span), and events of ' +
+    'Claude Code, Codex and Gemini CLI. It does not store other log records.',
 };
 
 /** Fields of metrics/v1/metrics.proto in opentelemetry-proto v1.11.0. */
@@ -38,7 +38,7 @@ export const DROPPED_METRICS: DroppedItems = {
     { dataPoints: 1 },
   ],
   why:
-    'Skein keeps no metrics: it counts calls, tokens, costs and times from spans and events. ' +
+    'Skein does not store metrics: it counts calls, tokens, costs and times from spans and events. ' +
     'OTEL_METRICS_EXPORTER=none turns this exporter off.',
 };
 
@@ -122,7 +122,7 @@ class ProtobufItemCounter {
       return;
     }
     const stop = reader.uint32() + reader.pos;
-    if (stop > end) throw new RangeError('a field ends behind its message');
+    if (stop > end) throw new RangeError('a field is longer than its message');
     const isOnPath = numbers[ends.length - 1]!.includes(tag >>> 3);
     if (isOnPath && ends.length < numbers.length) {
       ends.push(stop);

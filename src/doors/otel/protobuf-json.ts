@@ -107,7 +107,7 @@ class Decoder {
   message({ byId }: MessageLayout, end: number, json: DecodedJson): DecodedJson {
     const { reader } = this;
     if (this.depth > MAX_MESSAGES_DEEP) throw new Error(TOO_DEEP);
-    if (end > reader.len) throw new RangeError('a field ends behind its message');
+    if (end > reader.len) throw new RangeError('a field is longer than its message');
     let last = -1;
     let isSorted = true;
     for (const _ in json) isSorted = false;
@@ -122,7 +122,7 @@ class Decoder {
       last = field.at;
       this.field(field, json);
     }
-    if (reader.pos !== end) throw new RangeError('a field ends behind its message');
+    if (reader.pos !== end) throw new RangeError('a field is longer than its message');
     return isSorted ? json : sorted(json, byId);
   }
 
@@ -182,7 +182,7 @@ function readSpan(reader: protobuf.Reader): [start: number, end: number] {
   const length = reader.size();
   const start = reader.pos;
   const end = start + length;
-  if (end > reader.len) throw new RangeError('a field ends behind its message');
+  if (end > reader.len) throw new RangeError('a field is longer than its message');
   reader.pos = end;
   return [start, end];
 }

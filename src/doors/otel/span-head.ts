@@ -95,5 +95,5 @@ function attributesIn(cursor: Cursor, room: HeadRoom): string[] {
 }
 
 export const leftOut = (why: string): string =>
-  `Skein left out the events and links of this span, its attributes of more than ${MAX_MEMBER} bytes, and those behind the ` +
+  `Skein left out the events and links of this span, its attributes of more than ${MAX_MEMBER} bytes, and those after the ` +
   `first ${MAX_MEMBERS} bytes of attributes: ${why}`;

@@ -55,7 +55,7 @@ export interface SpanGroup {
 export type SpanBytes = Uint8Array | { bytes: Uint8Array; why: string };
 
 export const invalidExport = (why: string) =>
-  new ApiError('invalid_request', `the body is no OTLP export request: ${why.slice(0, 200)}`);
+  new ApiError('invalid_request', `the body is not an OTLP export request: ${why.slice(0, 200)}`);
 
 const tooLarge = (what: string, limit: number) =>
   new ApiError('too_large', `${what}, over the limit of ${limit}: send smaller batches`);
@@ -212,11 +212,11 @@ class ProtobufWalk {
     const tag = reader.uint32();
     if ((tag & 7) !== LENGTH_DELIMITED) {
       reader.skipType(tag & 7);
-      if (reader.pos > end) throw new RangeError('a field ends behind its message');
+      if (reader.pos > end) throw new RangeError('a field is longer than its message');
       return undefined;
     }
     const stop = reader.uint32() + reader.pos;
-    if (stop > end) throw new RangeError('a field ends behind its message');
+    if (stop > end) throw new RangeError('a field is longer than its message');
     const known = byId[tag >>> 3];
     if (known?.message)
       return { name: known.name, message: known.message, start: reader.pos, stop };

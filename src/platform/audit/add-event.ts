@@ -72,7 +72,10 @@ export async function addEventBefore(database: Database, event: NewAuditEvent): 
   try {
     await addEventAlone(database, event);
   } catch (error) {
-    throw unavailable('the audit takes no event now, and this does not begin without one', error);
+    throw unavailable(
+      'the audit event cannot be stored now, so the operation did not start',
+      error,
+    );
   }
 }
 

@@ -52,7 +52,7 @@ export interface BackupManifest {
 /** The file is no backup, or differs from the one that was written. */
 export class DamagedBackup extends Error {
   constructor(why: string) {
-    super(`the file is damaged or is no backup of Skein: ${why}`);
+    super(`the file is damaged or is not a backup of Skein: ${why}`);
   }
 }
 
@@ -115,7 +115,7 @@ function firstFrame(bytes: Buffer): Frame | undefined {
   const kind = String.fromCharCode(bytes[0]!);
   const length = bytes.readUInt32BE(1);
   if (!KINDS.includes(kind) || length > MAX_FRAME_BYTES)
-    throw new DamagedBackup('it holds something that is no part of a backup');
+    throw new DamagedBackup('it holds data that is not part of a backup');
   if (bytes.length < HEAD_BYTES + length) return undefined;
   return { kind: kind as FrameKind, content: bytes.subarray(HEAD_BYTES, HEAD_BYTES + length) };
 }

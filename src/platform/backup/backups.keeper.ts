@@ -34,7 +34,7 @@ export class BackupsKeeper implements OnApplicationBootstrap {
     };
     registerLabelledGauge(
       'skein_backup_timestamp_seconds',
-      'When the newest backup in BACKUP_URL was begun, and with BACKUP_WAL the newest base; 0 when none was seen.',
+      'Time when the newest backup in BACKUP_URL was started, and with BACKUP_WAL the newest base; 0 when there is none.',
       kinds,
       async () => ({
         ...(place && { newest: (newest?.at.getTime() ?? 0) / 1000 }),
@@ -49,7 +49,7 @@ export class BackupsKeeper implements OnApplicationBootstrap {
     );
     registerLabelledGauge(
       'skein_backup_wal_waiting_seconds',
-      'With BACKUP_WAL, for how long the oldest finished segment of the log waits to be stored in BACKUP_URL.',
+      'With BACKUP_WAL, how long the oldest finished WAL segment has waited to be stored in BACKUP_URL.',
       kinds,
       () => ofWal('oldest', ({ waitingSeconds }) => waitingSeconds),
     );
@@ -62,7 +62,7 @@ export class BackupsKeeper implements OnApplicationBootstrap {
     this.schedule.every(Math.min(LOOK_MS, backupEverySeconds * 500), 'backup', async () => {
       if (!(await look())) return;
       await runBackup('--due', this.schedule.signal);
-      logger.info({ work: 'backup' }, 'a backup was due: one of the processes has made it');
+      logger.info({ work: 'backup' }, 'a backup was due, and one of the processes has made it');
       await look();
     });
   }

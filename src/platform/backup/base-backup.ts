@@ -145,11 +145,11 @@ class BaseReader {
     if (frame.kind === 'D') return this.write(frame.content);
     const told = parseFrame(frame) as Record<string, unknown>;
     if (frame.kind === 'H' && told['skein_base'] !== 1)
-      throw new DamagedBackup('it is no copy of a data folder that this version reads');
+      throw new DamagedBackup('it is not a copy of a data folder that this version can read');
     if (frame.kind === 'F') this.begin(told);
     if (frame.kind === 'E') this.finish(told);
     if (frame.kind === 'M' && told['sha256'] !== frame.sha256Before())
-      throw new DamagedBackup('its sum does not agree');
+      throw new DamagedBackup('its checksum is wrong');
     return undefined;
   }
 
@@ -165,7 +165,7 @@ class BaseReader {
   private begin({ folder, file: name }: Record<string, unknown>): void {
     const path = typeof folder === 'string' ? folder : name;
     if (typeof path !== 'string' || !PATH.test(path))
-      throw new DamagedBackup('it names a file as PostgreSQL names none');
+      throw new DamagedBackup('it has a file name that PostgreSQL does not use');
     if (path === folder) {
       mkdirSync(join(this.target, path), { recursive: true, mode: 0o700 });
       return;

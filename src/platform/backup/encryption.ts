@@ -21,7 +21,9 @@ async function* encryptedFor(recipients: readonly string[], bytes: ByteStream): 
     try {
       encrypter.addRecipient(recipient);
     } catch {
-      throw new Error(`BACKUP_RECIPIENT: ${recipient} is no public key of age: is a letter wrong?`);
+      throw new Error(
+        `BACKUP_RECIPIENT: ${recipient} is not a public key of age: check it for a wrong letter`,
+      );
     }
   yield* (await encrypter.encrypt(asStream(bytes))) as unknown as ByteStream;
 }
@@ -38,7 +40,7 @@ export async function* decrypted(bytes: ByteStream, identity: string | undefined
 async function* openEncrypted(all: ByteStream, identity: string | undefined): ByteStream {
   if (identity === undefined)
     throw new Error(
-      'the backup is encrypted: name its identity, --identity FILE or BACKUP_IDENTITY',
+      'the backup is encrypted: name its identity with --identity FILE or BACKUP_IDENTITY',
     );
   const { Decrypter } = await age();
   const decrypter = new Decrypter();
@@ -65,7 +67,7 @@ function addIdentity(decrypter: { addIdentity(text: string): void }, line: strin
     decrypter.addIdentity(line);
   } catch {
     throw new Error(
-      'the identity is none of age: a line AGE-SECRET-KEY-1…, as age-keygen makes it',
+      'the identity is not an identity of age: it must have a line AGE-SECRET-KEY-1…, as age-keygen prints it',
     );
   }
 }
@@ -76,7 +78,7 @@ const explained = ({ message }: Error): Error =>
     ? new Error(
         'the identity does not open the backup: it was encrypted for another one, or its head is damaged',
       )
-    : new DamagedBackup('it does not decrypt');
+    : new DamagedBackup('it cannot be decrypted');
 
 async function peeked(
   bytes: ByteStream,

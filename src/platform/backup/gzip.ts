@@ -16,7 +16,7 @@ export async function* unzipped(bytes: ByteStream): AsyncGenerator<Buffer> {
     yield* through(bytes, createGunzip({ chunkSize: 256 * 1024 }));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw code?.startsWith('Z_') ? new DamagedBackup('it does not inflate') : error;
+    throw code?.startsWith('Z_') ? new DamagedBackup('it cannot be decompressed') : error;
   }
 }
 

@@ -182,8 +182,8 @@ function asDamage(error: unknown, { name }: TableHeader): unknown {
 async function assertManifest(frames: Frames, tables: TableEnd[]): Promise<void> {
   const frame = await next(frames, 'M');
   const manifest = { tables, sha256: frame.sha256Before() } satisfies BackupManifest;
-  assertEqual(parseFrame(frame), manifest, 'the manifest does not agree with the rows');
-  if (!(await frames.next()).done) throw new DamagedBackup('something follows its end');
+  assertEqual(parseFrame(frame), manifest, 'the manifest does not match the rows');
+  if (!(await frames.next()).done) throw new DamagedBackup('there is data after its end');
 }
 
 function assertEqual(given: unknown, own: object, otherwise: string): void {

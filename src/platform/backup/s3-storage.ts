@@ -72,7 +72,7 @@ export class S3Storage implements BackupStorage {
     }
     const begun = await this.bucket.send({ method: 'POST', key, query: { uploads: '' }, signal });
     const [uploadId] = xmlElements(await begun.text(), 'UploadId').map(xmlText);
-    if (!uploadId) throw new Error(`${this.show(name)}: the server begins no upload`);
+    if (!uploadId) throw new Error(`${this.show(name)}: the server did not start the upload`);
     const upload = new MultipartUpload(this.bucket, key, uploadId, signal);
     try {
       upload.add(first.value.body);
@@ -181,7 +181,7 @@ class MultipartUpload {
     // the server sends the status before it has joined the parts
     if (!answer.includes('<ETag>'))
       throw new Error(
-        `${key}: the server did not keep it: ${xmlElements(answer, 'Message')[0] ?? answer}`,
+        `${key}: the server did not store it: ${xmlElements(answer, 'Message')[0] ?? answer}`,
       );
     return this.bytes;
   }

@@ -17,7 +17,9 @@ export class StandardStreams implements BackupStorage {
       throw new Error('standard output is a terminal: pass the backup to a file or a program');
     let written = 0;
     const failed = once(process.stdout, 'error').then(([error]) => {
-      throw new Error(`nobody reads the backup: ${(error as Error).message}`, { cause: error });
+      throw new Error(`the reader of standard output has closed it: ${(error as Error).message}`, {
+        cause: error,
+      });
     });
     failed.catch(() => {});
     for await (const piece of bytes) {

@@ -19,7 +19,7 @@ export function locateBackup(text: string, s3: S3Settings): { place: BackupStora
   if (text === '-') return { place: new StandardStreams(), name: text };
   if (text.startsWith('s3://')) {
     const [, folder, name] = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/.exec(text) ?? [];
-    if (!folder) throw new Error(`${text} names no object: s3://bucket/prefix/name.skein does`);
+    if (!folder) throw new Error(`${text} names no object: write s3://bucket/prefix/name.skein`);
     return { place: new S3Storage(folder, s3), name: name! };
   }
   const path = text.startsWith('file://') ? fileURLToPath(text) : text;

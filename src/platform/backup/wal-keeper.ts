@@ -80,7 +80,7 @@ export class WalKeeper {
   start(): void {
     WAL_PROGRESS.answer(() => ({ baseAt: this.baseAt, waitingSeconds: this.waitingSeconds() }));
     this.running = Promise.all([
-      this.repeat('the log cannot be stored', LOOK_MS, () => this.storeReady()),
+      this.repeat('the WAL cannot be stored', LOOK_MS, () => this.storeReady()),
       this.repeat('no base was made', LOOK_FOR_BASES_MS, () => this.makeBaseWhenDue(), this.ending),
     ]);
   }
@@ -107,7 +107,7 @@ export class WalKeeper {
       let waitMs = everyMs;
       try {
         await work();
-        if (problem) this.options.warn(`${what}: mended`);
+        if (problem) this.options.warn(`${what}: solved`);
         problem = '';
       } catch (error) {
         const { message } = error as Error;
@@ -159,9 +159,7 @@ export class WalKeeper {
     }
     if (this.newest < 0 || number <= this.newest + 1) return;
     this.hasGap = true;
-    this.options.warn(
-      'the log in BACKUP_URL has a gap, as if it was not kept for a while: a new base is made',
-    );
+    this.options.warn('the WAL in BACKUP_URL has a gap: a new base is made');
   }
 
   private async makeBaseWhenDue(): Promise<void> {

@@ -68,7 +68,7 @@ export class WalServer {
   async fetch(file: string, path: string): Promise<void> {
     const { place, system, identity, files } = this.source;
     const stored = files.get(file);
-    if (!stored) throw new Error(`${file} of the log is not in ${place.show(walFolder(system))}`);
+    if (!stored) throw new Error(`the WAL file ${file} is not in ${place.show(walFolder(system))}`);
     const bytes = place.read(`${walFolder(system)}/${stored.name}`);
     await pipeline(
       Readable.from(unzipped(decrypted(bytes, identity))),

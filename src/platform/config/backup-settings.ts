@@ -72,7 +72,7 @@ function recipients(setting: SettingReader): string[] {
   for (const one of given)
     if (!/^age1[a-z0-9]{50,}$/.test(one))
       throw new InvalidSetting(
-        'BACKUP_RECIPIENT must be public keys of age, age1…, with commas between: age-keygen prints one beside its identity, which belongs elsewhere',
+        'BACKUP_RECIPIENT must be public keys of age, age1…, with commas between: age-keygen prints one. Store its identity elsewhere',
       );
   return given;
 }
@@ -81,12 +81,12 @@ function readWalFlag(setting: SettingReader, backupUrl: string | undefined): boo
   const isKept = oneOf(setting, 'BACKUP_WAL', ['0', '1']) === '1';
   if (isKept && setting('DATABASE_URL'))
     throw new InvalidSetting(
-      'BACKUP_WAL=1 is for the embedded PostgreSQL: keep the log of the one in DATABASE_URL with its own tools',
+      'BACKUP_WAL=1 is for the embedded PostgreSQL: archive the WAL of the one in DATABASE_URL with its own tools',
     );
   if (isKept && backupUrl === undefined)
-    throw new InvalidSetting('BACKUP_WAL=1 needs BACKUP_URL, where the log is kept');
+    throw new InvalidSetting('BACKUP_WAL=1 needs BACKUP_URL, where the WAL is stored');
   if (isKept && process.platform === 'win32')
-    throw new InvalidSetting('BACKUP_WAL=1 needs a shell (/bin/sh), which Windows has not');
+    throw new InvalidSetting('BACKUP_WAL=1 needs a shell (/bin/sh), which Windows does not have');
   return isKept;
 }
 

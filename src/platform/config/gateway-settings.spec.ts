@@ -20,7 +20,7 @@ it('takes providers, and reads their keys when asked', () => {
 
 it.each([
   ['{}', /^GATEWAY_PROVIDERS must be a JSON list/],
-  ['[', /^GATEWAY_PROVIDERS must be a JSON list, and is no JSON/],
+  ['[', /^GATEWAY_PROVIDERS must be a JSON list, and is not JSON/],
   [[1], /^GATEWAY_PROVIDERS\[0\] must be an object/],
   [[{ ...A, api_key: 'sk-1' }], /unknown member; .*api_key_env/],
   [[{ ...A, name: 'a b' }], /^GATEWAY_PROVIDERS\[0\].name/],

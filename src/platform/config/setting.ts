@@ -59,7 +59,7 @@ export function jsonList(setting: SettingReader, name: string): unknown[] {
   try {
     list = JSON.parse(setting(name) ?? '[]');
   } catch {
-    throw new InvalidSetting(`${name} must be a JSON list, and is no JSON`);
+    throw new InvalidSetting(`${name} must be a JSON list, and is not JSON`);
   }
   if (!Array.isArray(list)) throw new InvalidSetting(`${name} must be a JSON list`);
   return list;

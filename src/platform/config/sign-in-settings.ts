@@ -45,7 +45,9 @@ export function signInSettings(setting: SettingReader) {
   }
   const publicUrl = readOrigin(setting, 'PUBLIC_URL');
   if (providers.length > 0 && publicUrl === undefined)
-    throw new InvalidSetting('PUBLIC_URL must be set where OIDC_ISSUER is: people come back to it');
+    throw new InvalidSetting(
+      'PUBLIC_URL must be set when OIDC_ISSUER is: the provider sends people back to it',
+    );
   const issuers = providers.map(({ issuer }) => issuer);
   const twice = issuers.find((issuer, at) => issuers.indexOf(issuer) !== at);
   if (twice !== undefined)
@@ -79,7 +81,7 @@ function readProvider(setting: SettingReader, number: number): SignInProvider | 
   };
   if (issuer === undefined) return null;
   if (clientId === undefined)
-    throw new InvalidSetting(`${named('CLIENT_ID')} must be set where ${named('ISSUER')} is`);
+    throw new InvalidSetting(`${named('CLIENT_ID')} must be set when ${named('ISSUER')} is`);
   if (!provider.scopes.split(' ').includes('openid'))
     throw new InvalidSetting(`${named('SCOPES')} must hold openid, got "${provider.scopes}"`);
   return { ...provider, issuer, clientId, name: name ?? new URL(issuer).host };
@@ -140,7 +142,7 @@ function readGrant(setting: SettingReader, name: string): SignInProvider['defaul
   const role = MEMBER_ROLES.find((known) => known === word);
   if (!role || !SCOPE.test(scope) || rest.length > 0)
     throw new InvalidSetting(
-      `${name} must be one of ${MEMBER_ROLES.join(', ')}, or one of them and a scope behind a blank ("reader acme/*"), got "${text}"`,
+      `${name} must be one of ${MEMBER_ROLES.join(', ')}, or one of them, a blank and a scope ("reader acme/*"), got "${text}"`,
     );
   return { role, scope };
 }

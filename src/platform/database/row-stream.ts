@@ -231,4 +231,4 @@ export class RowStream extends Readable {
   }
 }
 
-const tookTooLong = (what: string) => new TookTooLong(`${what} took longer than it may`);
+const tookTooLong = (what: string) => new TookTooLong(`${what} took longer than its limit`);

@@ -119,7 +119,7 @@ describe('Schedule', () => {
 
   it('refuses a name that it has', () => {
     schedule.every(MS, 'work', work);
-    expect(() => schedule.every(MS, 'work', work)).toThrow('has work of the name "work" already');
+    expect(() => schedule.every(MS, 'work', work)).toThrow('has a task named "work" already');
   });
 
   it('runs within half a minute however long the pauses are, then after them', async () => {

@@ -53,7 +53,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   private isStarted = false;
   private readonly runs = registerCounter(
     'skein_background_runs_total',
-    'Runs of what the service does in the background, by what it is and how they ended.',
+    'Runs of background tasks, by task and outcome.',
     ['work', 'outcome'],
   );
 
@@ -84,7 +84,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
    */
   every(ms: number, name: string, run: () => Promise<unknown>, options: Options = {}): () => void {
     if (this.works.some((work) => work.name === name))
-      throw new Error(`the schedule has work of the name "${name}" already`);
+      throw new Error(`the schedule has a task named "${name}" already`);
     const state = { pauseMs: ms, succeededMs: 0, isAsked: false, wake: () => {} };
     const work: Work = { ms, name, run, options, ...state };
     this.works.push(work);
@@ -136,10 +136,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
       this.runs.inc({ work: name, outcome: error ? 'failed' : 'done' });
       if (!error) work.succeededMs = Date.now();
       else if (error.message !== problem)
-        logger.warn(
-          { work: name, err: error },
-          'work in the background has failed; it is tried again',
-        );
+        logger.warn({ work: name, err: error }, 'a background task has failed and will run again');
       problem = error && error.message;
       pauseMs = work.pauseMs = Math.max(ms, (options.rest ?? 0) * (performance.now() - started));
     }

@@ -12,7 +12,7 @@ export class UnfilledRows {
   constructor() {
     registerLabelledGauge(
       'skein_unfilled_rows',
-      'Rows of an older build that are still to be read, by what is read from them.',
+      'Rows of an older build whose new columns are not filled yet, by feature.',
       { label: 'what', aggregator: 'max' },
       () => this.counts,
     );

@@ -52,7 +52,7 @@ export class ErasingsService {
   private readonly listeners: ((counts: RowCounts) => void)[] = [];
   private readonly erased = registerCounter(
     'skein_erased_rows_total',
-    'Rows erased for good, by what they were and what erased them.',
+    'Rows erased for good, by kind of row and kind of erasing.',
     ['what', 'by'],
   );
 

@@ -267,6 +267,6 @@ const tooSlow = () => new ApiError('request_timeout', 'the body comes too slowly
 function notInflating(error: Error): unknown {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && /^Z_|^ERR_(BROTLI|_?PADDING)|^ERR__ERROR/.test(code))
-    return new ApiError('invalid_json', 'the body does not inflate by its Content-Encoding');
+    return new ApiError('invalid_json', 'the body does not match its Content-Encoding');
   return error;
 }

@@ -25,7 +25,10 @@ export function ports({ operationsPort, allowedHosts }: Config) {
       ? OPERATIONS.test(request.path)
       : operationsPort === undefined || !MOVED.test(request.path);
     if (!isHere)
-      return sendProblem(new ApiError('not_found', `nothing is at ${request.path}`), response);
+      return sendProblem(
+        new ApiError('not_found', `there is no operation at ${request.path}`),
+        response,
+      );
     if (isOperations || !allowedHosts || allowedHosts.includes(requestHost(request))) return next();
     sendProblem(
       new ApiError('misdirected', 'the header Host names none of the hosts in ALLOWED_HOSTS'),

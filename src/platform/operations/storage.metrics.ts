@@ -45,7 +45,7 @@ export class StorageMetrics {
     );
     registerLabelledGauge(
       'skein_marks',
-      'Changes that stored statistics do not have yet, about, by the table that tells of them.',
+      'Changes that stored statistics do not include yet (an estimate), by table of marks.',
       { label: 'table', aggregator },
       async () => (await this.ask()).marks,
     );

@@ -52,7 +52,7 @@ export class GroupsRefresher {
       const refreshToken = unseal(session.refresh_token, secret);
       const tokens = await client.refreshTokenGrant(configuration, refreshToken);
       const claims = tokens.claims() ?? { sub: subject };
-      if (claims.sub !== subject) throw new Error('the provider answered of somebody else');
+      if (claims.sub !== subject) throw new Error('the provider answered for another person');
       const next = tokens.refresh_token;
       if (next) await sessions.update({ tokenHash }, { refreshToken: seal(next, secret) });
       const known = { access_token: tokens.access_token, claims: () => claims as never };

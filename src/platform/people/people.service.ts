@@ -74,7 +74,7 @@ export class PeopleService {
   async set(request: SetMemberDto, caller: Caller): Promise<MemberDto> {
     const { scope, role } = request;
     if (!caller.scopes.some((own) => scopeCovers(own, scope)))
-      throw new ApiError('forbidden', `you are no admin of the scope ${scope}`);
+      throw new ApiError('forbidden', `you are not an admin of the scope ${scope}`);
     const member = await this.database.transaction(async () => {
       await this.database.query(lock(MEMBERS_OF_ENTITY, ownerEntity(scope)));
       const subject = await this.subject(request, caller);
@@ -122,7 +122,7 @@ export class PeopleService {
     const given = [user_id, email, group].filter((value) => typeof value === 'string');
     if (given.length !== 1)
       throw invalidRequest([
-        { path: 'user_id', message: 'or email or group must be given, and only one of them' },
+        { path: 'user_id', message: 'must be given, or email, or group, and only one of them' },
       ]);
     if (user_id) {
       const page = { after: null, limit: 1, id: user_id };
@@ -156,7 +156,7 @@ export class PeopleService {
     if (!asked && issuers.length === 1) return issuers[0]!;
     const message =
       issuers.length === 0
-        ? 'is unknown: no provider is set that people sign in with (OIDC_ISSUER)'
+        ? 'is unknown: no sign-in provider is set (OIDC_ISSUER)'
         : `must be one of ${issuers.join(', ')}`;
     throw invalidRequest([{ path: 'issuer', message }]);
   }

@@ -55,7 +55,7 @@ export class ProvidersService {
   /** @throws ApiError `not_found` */
   provider(number: string): SignInProvider {
     const provider = this.config.signInProviders.find((one) => one.number === number);
-    if (!provider) throw new ApiError('not_found', `there is no sign-in ${number}`);
+    if (!provider) throw new ApiError('not_found', `there is no sign-in provider ${number}`);
     return provider;
   }
 
@@ -143,7 +143,8 @@ async function discover({
     execute,
   });
   const server = found.serverMetadata();
-  if (!server.jwks_uri) throw new Error(`${issuer} says nothing of its keys (jwks_uri)`);
+  if (!server.jwks_uri)
+    throw new Error(`${issuer} does not publish the address of its keys (jwks_uri)`);
   const configuration = () => {
     const made = new client.Configuration({ ...server }, clientId, metadata, authentication);
     Object.assign(made, options);

@@ -118,7 +118,7 @@ export class DiskWatch {
     private readonly told: { reload: () => void; warn: (line: string) => void },
   ) {
     const [segment] = listSegments(pgdata);
-    if (!segment) throw new Error(`${pgdata} has no log (pg_wal): restore a backup`);
+    if (!segment) throw new Error(`${pgdata} has no WAL (pg_wal): restore a backup`);
     this.segmentBytes = statSync(join(pgdata, 'pg_wal', segment)).size;
     this.least = REUSING_SEGMENTS * this.segmentBytes;
     const isRoomy = judgeRoom(this.room, 'roomy', 0) === 'roomy';

@@ -40,7 +40,7 @@ export async function superviseServer(
       await server?.exited;
       if (signal.aborted) return;
       if (performance.now() - since > STEADY_MS) waitMs = FIRST_WAIT_MS;
-      if (server) warn('PostgreSQL has ended by itself: it is started again');
+      if (server) warn('PostgreSQL has ended unexpectedly and is started again');
       await delay(waitMs, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       waitMs = Math.min(2 * waitMs, MAX_WAIT_MS);
@@ -50,7 +50,8 @@ export async function superviseServer(
         warn('PostgreSQL runs again');
       } catch (error) {
         server = undefined;
-        if (!signal.aborted) warn(`PostgreSQL is tried again: ${(error as Error).message}`);
+        if (!signal.aborted)
+          warn(`PostgreSQL could not be started, and is tried again: ${(error as Error).message}`);
       }
     }
   };

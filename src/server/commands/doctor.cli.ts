@@ -26,8 +26,8 @@ import { connectDatabase } from '../database-connection.js';
 
 const USAGE = `${commandText('doctor')}
 
-Looks at the settings, the folder, the disk, the clock, the ports and the database of the service, beside a running service too, and
-says what to mend. Changes nothing. Ends with 1 when something must be mended.`;
+Checks the settings, the folder, the disk, the clock, the ports and the database of the service, beside a running service too, and
+says what to correct. Changes nothing. Exits with 1 when something must be corrected.`;
 
 const GIB = 1024 ** 3;
 /** With less free disk space, or a smaller free part, the embedded database soon refuses writes. */
@@ -44,14 +44,14 @@ const good = (what: string) => printOutput(`ok    ${what}`);
 const warn = (what: string) => printOutput(`warn  ${what}`);
 function reportFault(what: string): void {
   bad++;
-  printOutput(`MEND  ${what}`);
+  printOutput(`FIX   ${what}`);
 }
 const gib = (bytes: number) => `${(bytes / GIB).toFixed(1)} GiB`;
 
 function checkSettings(): void {
   const names = ownMisspeltSettings();
   for (const { name, meant } of names)
-    warn(`${name} is no setting, and is not read: ${meant} is one`);
+    warn(`${name} is not a setting and is ignored: did you mean ${meant}?`);
   if (names.length === 0) good(`settings (Node ${process.versions.node})`);
   if (config.publicUrl?.startsWith('https:') && config.trustProxy === 0)
     warn(
@@ -102,7 +102,7 @@ async function checkService(): Promise<void> {
       await checkGrpcPort();
     } catch (error) {
       reportFault(
-        `nothing of Skein answers on ${address}, and the port cannot be used (${(error as NodeJS.ErrnoException).code}): set PORT or HOST`,
+        `Skein does not answer on ${address}, and the port cannot be used (${(error as NodeJS.ErrnoException).code}): set PORT or HOST`,
       );
     }
     return;
@@ -130,7 +130,7 @@ async function checkGrpcPort(): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     warn(
-      `OTLP over gRPC will not be taken: port ${port} cannot be used (${code}): set OTLP_GRPC_PORT`,
+      `OTLP over gRPC will not be accepted: port ${port} cannot be used (${code}): set OTLP_GRPC_PORT`,
     );
   }
 }
@@ -140,10 +140,10 @@ async function checkGrpc(): Promise<void> {
   const { otlpGrpcPort: port } = config;
   if (port === undefined) return;
   const address = serviceUrl({ ...config, port });
-  if (await asksForKey(address)) good(`OTLP over gRPC is taken on ${address}`);
+  if (await asksForKey(address)) good(`OTLP over gRPC is accepted on ${address}`);
   else
     warn(
-      `OTLP over gRPC is not taken on ${address}: exporters that use it by default fail. Set OTLP_GRPC_PORT, or to off`,
+      `OTLP over gRPC is not accepted on ${address}: exporters that use it by default fail. Set OTLP_GRPC_PORT, or to off`,
     );
 }
 
@@ -260,5 +260,5 @@ await runCommand(USAGE, async () => {
   checkFolder();
   await checkService();
   await checkDatabase().catch((error: unknown) => reportFault(errorText(error)));
-  if (bad > 0) throw new Error(`${bad} to mend`);
+  if (bad > 0) throw new Error(`${bad} to correct`);
 });

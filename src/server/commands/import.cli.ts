@@ -11,7 +11,7 @@ import { commandText } from '../../platform/command-text.js';
 const USAGE = `${commandText('import', 'langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]')}
 
 Sends what another tool has exported to a running service, with the key that SKEIN_API_KEY holds. FILE is JSON or JSONL, .gz is unpacked.
-May be repeated: what has the same ids is stored once.`;
+It is safe to repeat: rows with the same ids are stored once.`;
 
 const EVERY_MS = process.stderr.isTTY ? 1000 : 10_000;
 

@@ -39,7 +39,7 @@ export async function restoreToTime(text: string, identity: string | undefined):
       '--to-time is for the embedded PostgreSQL: unset DATABASE_URL, and set DATA_DIR',
     );
   if (backupUrl === undefined)
-    throw new Error('--to-time needs BACKUP_URL, where the log was kept');
+    throw new Error('--to-time needs BACKUP_URL, where the WAL was stored');
   const target = join(resolve(dataDir), 'pgdata');
   if (existsSync(target))
     throw new Error(
@@ -141,7 +141,7 @@ function recoveryFailure(lines: readonly string[], error: Error): string {
   const all = lines.join('\n');
   const last = /last completed transaction was at log time ([^\n]+)/.exec(all)?.[1];
   if (/recovery ended before configured recovery target/.test(all))
-    return `the log that is kept ends before that time${last ? `, with a transaction of ${last}` : ''}: --to-time latest brings back all of it`;
+    return `the stored WAL ends before that time${last ? `, with a transaction of ${last}` : ''}: --to-time latest brings back all of it`;
   if (/before consistent recovery point/.test(all))
     return 'the copy of the data folder was not finished at that time, and there is none before it: name a later time';
   return /FATAL: +([^\n]+)/.exec(error.message)?.[1] ?? error.message;

@@ -8,6 +8,6 @@ Replaces the workers of the running service one by one, by those of the build on
 await runCommand(USAGE, async () => {
   const pid = askForReload();
   process.stdout.write(
-    `process ${pid} was asked to replace its workers; its log tells how it goes\n`,
+    `process ${pid} was asked to replace its workers; its log reports the progress\n`,
   );
 });

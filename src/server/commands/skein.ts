@@ -48,7 +48,7 @@ const USAGE = `skein COMMAND …
 
 ${names.map((name) => `  ${name.padEnd(12)}${COMMANDS[name]!.about}`).join('\n')}
 
-\`skein COMMAND --help\` has the arguments. Settings come from the environment: docs/operate.md.
+\`skein COMMAND --help\` prints the arguments. Settings come from the environment: docs/operate.md.
 `;
 
 const COMPLETION = `# source <(skein completion)

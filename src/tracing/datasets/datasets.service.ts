@@ -90,7 +90,7 @@ export class DatasetsService {
       const found = await this.find(projectId, objectId, 'latest');
       if (!found && left.length === 0)
         throw invalidRequest([
-          { path: 'object_id', message: 'is no dataset, and no call is there' },
+          { path: 'object_id', message: 'is not a dataset, and none of the calls exists' },
         ]);
       const version = found ?? newVersion(objectId, body.description);
       const fresh = await withoutKnown(left, version.rows);

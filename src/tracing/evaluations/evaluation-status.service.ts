@@ -27,7 +27,7 @@ export class EvaluationStatusService {
     if (!root) return '{"status":{"code":"not_found"}}';
     if (root.op_name !== 'Evaluation.evaluate')
       throw invalidRequest([
-        { path: 'call_id', message: 'is the id of a call that is no evaluation' },
+        { path: 'call_id', message: 'is the id of a call that is not an evaluation' },
       ]);
     if (root.exception !== null)
       return JSON.stringify({ status: { code: 'failed', error: root.exception } });

@@ -45,7 +45,7 @@ export function rowSorts(
     if (fields.length >= MAX_DOCUMENT_SORTS)
       throw new InvalidQuery(
         path,
-        `must not be the ${MAX_DOCUMENT_SORTS + 1}th of inputs or output`,
+        `must not be one of more than ${MAX_DOCUMENT_SORTS} sorts by inputs or output`,
       );
     return { ...rest, value: { key: fields.push({ field, path }) - 1 } };
   });

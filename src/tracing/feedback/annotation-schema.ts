@@ -44,8 +44,8 @@ function schemaProblem(schema: string, text: string): string | null {
     return `does not satisfy the schema of the annotation: ${errors.errorsText(isValid.errors, { dataVar: 'value' })}`;
   } catch (error) {
     return error instanceof RangeError
-      ? 'cannot be judged: the schema of the annotation leads too deep'
-      : 'cannot be judged: the schema of the annotation is no valid JSON Schema';
+      ? 'cannot be judged: the schema of the annotation is nested too deeply'
+      : 'cannot be judged: the schema of the annotation is not a valid JSON Schema';
   }
 }
 

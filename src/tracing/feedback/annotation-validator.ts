@@ -42,13 +42,13 @@ export async function validateAnnotations(
     if (error instanceof OverBudget)
       throw new ApiError(
         'rate_limited',
-        'the schemas of annotations took all the time that the key has for them',
+        'the key has used all its time for schemas of annotations',
         { headers: { 'Retry-After': '5' } },
       );
     const { code } = error as { code?: unknown };
     if (!(error instanceof TimeUp) && code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
     const limit = error instanceof TimeUp ? `within ${TIMEOUT_MS} ms` : 'in the memory there is';
-    const message = `could not be held against the schema of the annotation ${limit} for the whole request`;
+    const message = `could not be checked against the schema of the annotation ${limit} for the whole request`;
     return all.values.map((_, at) => ({ at, message }));
   }
 }

@@ -15,7 +15,8 @@ export const FileForm = () =>
           file: { type: 'string', format: 'binary', description: 'At most 100 MiB.' },
           expected_digest: {
             type: 'string',
-            description: 'What the client takes for the digest; another one is refused with 409.',
+            description:
+              'The digest that the client computed. A different one is refused with 409.',
           },
         },
       },

@@ -193,7 +193,7 @@ function refSegments(parts: readonly string[], path: string): RefSegment[] {
   return legs;
 }
 
-const PAIRS = 'must go on in pairs attr/<key>, key/<key>, index/<n> or id/<row digest>';
+const PAIRS = 'must continue with pairs attr/<key>, key/<key>, index/<n> or id/<row digest>';
 
 /** Decodes a key. Some clients percent-encode keys, others do not. */
 function unquoted(word: string): string {

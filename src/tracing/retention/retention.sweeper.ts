@@ -56,7 +56,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     if (await this.clock.isAhead())
       throw new Error(
         'the clock of the database has jumped ahead by a day or more: retention erases nothing until it is right, or until ' +
-          'the service is started anew',
+          'the service restarts',
       );
     return this.database.urgently(() => this.applyAll());
   }

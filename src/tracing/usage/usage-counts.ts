@@ -57,7 +57,7 @@ export function spellings(count: CountName, ...names: string[]): readonly CountS
   if (names.length === 0) return all;
   return names.map((name) => {
     const found = all.find((spelling) => spelling.name === name);
-    if (!found) throw new Error(`no name of ${count}: ${name}`);
+    if (!found) throw new Error(`not a name of ${count}: ${name}`);
     return found;
   });
 }

@@ -194,7 +194,7 @@ export class TrainingJobsService {
       const where = { projectId: job.project_id, jobId: job.id, id: after };
       const events = this.database.repository(TrainingJobEvent);
       const event = await events.findOne({ select: { seq: true }, where });
-      if (!event) throw invalidRequest([{ path: 'after', message: 'is no event of the job' }]);
+      if (!event) throw invalidRequest([{ path: 'after', message: 'is not an event of the job' }]);
       seq = event.seq;
     }
     return pageJson(await this.database.query(eventsPage(job, seq, limit)), limit);

@@ -230,7 +230,8 @@ export class ModelsService {
     const where = { projectId, modelId, id: after };
     const checkpoints = this.database.repository(Checkpoint);
     const found = await checkpoints.findOne({ select: { step: true }, where });
-    if (!found) throw invalidRequest([{ path: 'after', message: 'is no checkpoint of the model' }]);
+    if (!found)
+      throw invalidRequest([{ path: 'after', message: 'is not a checkpoint of the model' }]);
     return found.step;
   }
 }

@@ -111,7 +111,7 @@ function urlMessage(url: string): string {
   const forms = 'must be skein:///builds/<id>, or skein:///training-data/<id>';
   const upload = 'of what POST /v1/preview/training-data?project= answered';
   if (!url.startsWith('wandb-artifact:')) return `${forms} ${upload}`;
-  return `${forms} ${upload}: artifacts of W&B are out of reach, so send the file there`;
+  return `${forms} ${upload}: artifacts of W&B cannot be read, so send the file there`;
 }
 
 const jsonOrNull = (text: string | undefined) =>

@@ -249,7 +249,7 @@ function asApiError(scan: () => void): void {
     if (!(error instanceof NotJson)) throw error;
     throw new ApiError(
       'invalid_json',
-      `the body is not valid JSON, at byte ${error.at} (NaN and Infinity are no JSON: send null)`,
+      `the body is not valid JSON, at byte ${error.at} (NaN and Infinity are not JSON: send null)`,
     );
   }
 }

@@ -117,7 +117,7 @@ export class ModelNamesService {
     const names = (await this.list(projectId, caller)).map(({ id }) => id);
     const told = names.slice(0, MAX_TOLD).join(', ');
     const more = names.length > MAX_TOLD ? ` and ${names.length - MAX_TOLD} more` : '';
-    const served = names.length === 0 ? 'nothing is served' : `served are ${told}${more}`;
+    const served = names.length === 0 ? 'nothing is served' : `these are served: ${told}${more}`;
     return new ApiError('not_found', `${what}: ${served}`, {
       extra: { openai: 'model_not_found' },
     });

@@ -19,7 +19,7 @@ import {
 const SEEN_EVERY_MS = 5000;
 /** How long a process stays registered in a project after its last request. */
 const KEPT_MS = 60_000;
-const ENDED = 'the process that passed it on has ended';
+const ENDED = 'the process that relayed the request has ended';
 
 interface ActiveProject {
   underWay: number;

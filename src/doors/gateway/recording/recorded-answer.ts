@@ -26,7 +26,7 @@ export async function readWholeAnswer(
     const error = isObject(value) && isObject(value['error']) ? errorMessage(value) : null;
     return { text, value, error, unread: 0, chunks: 0 };
   } catch (error) {
-    const why = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read';
+    const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
     return {
       text: JSON.stringify(text),
       value: undefined,

@@ -66,10 +66,7 @@ export class RelayingStage {
     const status = answer.statusCode!;
     const { bytes } = await this.relay(exchange, sent, { maxBytes: MAX_REFUSAL_BYTES });
     if (status === 401)
-      return failedAnswer(
-        exchange,
-        providerFailed(provider, 'does not take the key that it is sent'),
-      );
+      return failedAnswer(exchange, providerFailed(provider, 'refuses the key that Skein sends'));
     const body = Buffer.from(redactor.text((bytes ?? Buffer.alloc(0)).toString('utf8')));
     const output = await readWholeAnswer(body, exchange.memory);
     const message = errorMessage(output.value);

@@ -52,7 +52,10 @@ async function readKey(provider: ModelProvider): Promise<string | null> {
       });
   const key = text?.trim();
   if (key && /^[!-~]+$/.test(key)) return key;
-  throw providerFailed(provider, 'cannot be asked: its key is missing, or is no text for a header');
+  throw providerFailed(
+    provider,
+    'cannot be asked: its key is missing, or cannot stand in a header',
+  );
 }
 
 function requestHeaders({ request, headers }: Context): Record<string, string> {

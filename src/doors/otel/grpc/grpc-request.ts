@@ -77,7 +77,7 @@ class GrpcRequest {
     const { ':method': method, ':path': path = '', 'content-type': type = '' } = this.headers;
     if (method !== 'POST' || !/^application\/grpc(\+proto)?\s*(;|$)/i.test(type)) return 'no gRPC';
     if (!Object.hasOwn(PATHS, path))
-      return { code: GRPC.unimplemented, message: `nothing is at ${path.slice(0, 200)}` };
+      return { code: GRPC.unimplemented, message: `there is no method ${path.slice(0, 200)}` };
     if (timeoutMs(header(this.headers, 'grpc-timeout')) === null)
       return { code: GRPC.invalidArgument, message: 'the header grpc-timeout is not valid' };
     return undefined;
@@ -122,7 +122,8 @@ class GrpcRequest {
   /** Limits the time until the prefix arrives, like the time for the head of an HTTP request. */
   private firstWait(inner: InnerRequest): void {
     const late = () => {
-      if (!inner.hasBegun) this.fail(inner, GRPC.deadlineExceeded, 'the message does not come');
+      if (!inner.hasBegun)
+        this.fail(inner, GRPC.deadlineExceeded, 'the message did not arrive in time');
     };
     const timer = setTimeout(late, this.firstMs).unref();
     this.stream.once('close', () => clearTimeout(timer));

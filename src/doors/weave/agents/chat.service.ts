@@ -51,7 +51,7 @@ export class ChatService {
     if (!shown.isOfAgents)
       throw new ApiError(
         'not_found',
-        `no call of the trace ${asked.trace_id} says that it is of an agent, a model or a tool (operation): read it by /calls/query`,
+        `no call of the trace ${asked.trace_id} is a call of an agent, a model or a tool (operation): read the trace with /calls/query`,
       );
     return printedTurn(shown.turn);
   }

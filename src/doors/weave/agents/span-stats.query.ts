@@ -130,7 +130,10 @@ export function statsQuery(
     const percentiles = fractions(metric);
     if (percentiles.length === 0) return named;
     if (value_type !== 'number')
-      throw new InvalidQuery(`${path}.percentiles`, 'are of metrics of the value_type number');
+      throw new InvalidQuery(
+        `${path}.percentiles`,
+        'are only for metrics of the value_type number',
+      );
     const number = values.add(operandNumber(source.value(value, `${path}.value`)));
     return [
       ...named,

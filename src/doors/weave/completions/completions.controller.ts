@@ -75,7 +75,7 @@ function callId(response: ServerResponse): string | null {
 
 /** Returns JSON in every case, because the answer is embedded in JSON. */
 const jsonAnswer = ({ bytes, isJson }: WholeAnswer) =>
-  isJson ? bytes.toString('utf8') : JSON.stringify({ error: 'the answer is no JSON' });
+  isJson ? bytes.toString('utf8') : JSON.stringify({ error: 'the answer is not JSON' });
 
 /**
  * Returns the message of a provider's failure.

@@ -130,10 +130,12 @@ export class CompletionsService {
     );
     const refuse = (message: string) => invalidRequest([{ path: 'inputs.model', message }]);
     if (providers.length === 0)
-      throw refuse(`names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`);
+      throw refuse(`names ${name}, whose base_url belongs to no provider in GATEWAY_PROVIDERS`);
     const provider = providers.find((one) => isOpenModel(one, own));
     if (!provider)
-      throw refuse(`names ${own}, which is none of the models that GATEWAY_PROVIDERS opens there`);
+      throw refuse(
+        `names ${own}, which is not one of the models that GATEWAY_PROVIDERS opens there`,
+      );
     return { provider, model: own, checkpoint: null };
   }
 }

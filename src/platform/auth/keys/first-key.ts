@@ -63,13 +63,13 @@ export function keepFirstKey(secret: string, dataDir: string): void {
     );
   }
   logger.info(
-    `the admin key of the new database is in ${file}: keep it elsewhere, and remove the file`,
+    `the admin key of the new database is in ${file}: store it elsewhere, and remove the file`,
   );
 }
 
 /** Returns the text that the first start prints on a terminal: the new key and a request that works unchanged. */
 export const firstKeyGreeting = (secret: string, address: string): string => `
-Skein made an admin key. It is shown this once:
+Skein made an admin key. It is shown only once:
 
   ${secret}
 

@@ -14,7 +14,7 @@ export class NeedsPrices extends InvalidQuery {
   constructor(path: string) {
     super(
       path,
-      `names ${totalCostField()}, by which only lists, counts, statistics, usage and datasets of calls can go: what reads the calls again later may find other prices`,
+      `names ${totalCostField()}, which only lists, counts, statistics, usage and datasets of calls can use: prices may change before a later read`,
     );
   }
 }

@@ -95,7 +95,7 @@ export function searchStoppedError(
     : 'no index serves this condition';
   return new ApiError(
     'too_large',
-    `the search read the documents of ${reached}, and took longer than it may: ask for a shorter time of started_at; ${help}`,
+    `the search read the documents of ${reached}, and took longer than its limit: ask for a shorter time of started_at; ${help}`,
   );
 }
 

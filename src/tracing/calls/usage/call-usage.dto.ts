@@ -18,7 +18,7 @@ const IsCallLimit = () =>
     ApiPropertyOptional({
       type: 'integer',
       nullable: true,
-      description: `When there are more calls, 413: a sum of some would look like one of all. ${USUAL_CALLS} when absent, at most ${MAX_USAGE_CALLS} count.`,
+      description: `More calls than this are refused with 413. ${USUAL_CALLS} when absent, at most ${MAX_USAGE_CALLS}.`,
     }),
   );
 

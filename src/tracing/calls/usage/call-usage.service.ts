@@ -114,7 +114,7 @@ export class CallUsageService {
         if (calls.length > most)
           throw new ApiError(
             'too_large',
-            `there are over ${most} calls to sum up: name fewer, or set limit, of which at most ${MAX_USAGE_CALLS} counts`,
+            `there are over ${most} calls to sum up: name fewer, or set limit, to at most ${MAX_USAGE_CALLS}`,
           );
         if (entries > MAX_ENTRIES) throw tooManyEntries();
       }

@@ -241,7 +241,7 @@ export class BuildOutputsService {
     const [build] = await this.database.query(buildQuery(projectId, id));
     if (!build) throw new ApiError('not_found', 'there is no such build in the project');
     if (build.is_erased)
-      throw new ApiError('conflict', 'the build was erased, because a call that went in was');
+      throw new ApiError('conflict', 'the build was erased, because one of its calls was erased');
     return build;
   }
 }
