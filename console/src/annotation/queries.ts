@@ -170,7 +170,6 @@ async function readAnswers(
   return given;
 }
 
-/** Reads the call of an item. */
 export const queuedCallQuery = (project: string, callId: string) =>
   queryOptions({
     queryKey: keys.queuedCall(project, callId),

@@ -25,6 +25,5 @@ export const eventsQuery = (search: AuditSearch) =>
     retry: false,
   });
 
-/** Reads the events of a search for a file. */
 export const readAllEvents = async (search: AuditSearch): Promise<AuditEvent[]> =>
   (await post('/audit/query', { ...request(search), limit: MOST_IN_FILE })).events;

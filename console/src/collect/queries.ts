@@ -21,7 +21,6 @@ export const datasetsQuery = (project: string) =>
     },
   });
 
-/** Reads a call that is to be added. */
 export const sampleQuery = (project: string, callId: string) =>
   queryOptions({
     queryKey: keys.sampleCall(project, callId),

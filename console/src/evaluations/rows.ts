@@ -33,7 +33,6 @@ export interface RowsRequest {
   /** Ids of runs, the baseline first. */
   ids: readonly string[];
   score: ComparedScore | undefined;
-  /** A lower score is better. */
   isLowGood: boolean;
   page: number;
   /** Only rows whose score is worse in this run than in the baseline. `count` is the service's number of them. */

@@ -87,7 +87,6 @@ export const printPValue = (value: number | null): string =>
 /** The name of a test without the details of its method. */
 export const shortTest = (test: string): string => test.replace(/\s*[(,].*$/, '');
 
-/** A run in the list of runs. */
 export interface RunRow {
   run: EvaluationRun;
   /** The number of the run, counted from 1 for the oldest one listed. */

@@ -2,13 +2,11 @@ import { queryOptions } from '@tanstack/react-query';
 import { post } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 
-/** Reads all keys that an admin sees. */
 export const keysQuery = queryOptions({
   queryKey: keys.apiKeys(),
   queryFn: async ({ signal }) => (await post('/keys/list', {}, { signal })).keys,
 });
 
-/** Reads the keys of the signed-in person. */
 export const ownKeysQuery = queryOptions({
   queryKey: keys.apiKeys('own'),
   queryFn: async ({ signal }) => (await post('/keys/list', { own: true }, { signal })).keys,

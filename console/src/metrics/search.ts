@@ -20,7 +20,6 @@ export interface MetricsSearch extends SourceSearch {
   /** The group of the table; the model when absent. */
   by?: Grouping;
   sort?: string;
-  /** Counts root calls only. */
   roots?: true;
 }
 

@@ -83,7 +83,6 @@ interface TableOfProject {
   digest: string;
 }
 
-/** Reads the number of all rows of a table. */
 export const rowCountQuery = (table: TableOfProject) =>
   queryOptions({
     queryKey: keys.table(table),
@@ -94,7 +93,6 @@ export const rowCountQuery = (table: TableOfProject) =>
 /** Rows on a page of a table. */
 export const ROWS = 50;
 
-/** Reads a page of a table. */
 export const rowsQuery = (table: TableOfProject, page: number, sort: string | undefined) => {
   const field = sort?.replace(/^-/, '');
   const order = field && {

@@ -215,7 +215,6 @@ async function callBefore(
   return found?.id ?? null;
 }
 
-/** Explains the costs of a call for each model. */
 export const costsQuery = (project: string, id: string) =>
   queryOptions({
     queryKey: keys.costs(project, id),

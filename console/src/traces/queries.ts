@@ -17,7 +17,6 @@ export const rowsInViewQuery = (project_id: string, ids: string[], withSizes: bo
     gcTime: 0,
   });
 
-/** Counts all rows of a search. */
 export const countQuery = (chosen: CallsRequest) =>
   queryOptions({
     queryKey: keys.traceCount(chosen),

@@ -249,7 +249,6 @@ async function findTrajectories(
   return lines.map((text) => ({ text, kept: JSON.parse(text) as StoredTrajectory }));
 }
 
-/** Indexes the stored JSON of a trajectory. */
 export const trajectoryIndexQuery = (id: string, text: string) =>
   queryOptions({
     queryKey: keys.trajectoryIndex(id),

@@ -17,7 +17,6 @@ const RETRY_MS = 5000;
 /** Largest accepted difference between clocks. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** The result of a provider's discovery. */
 export interface DiscoveredProvider {
   metadata: client.ServerMetadata;
   /**

@@ -29,7 +29,6 @@ export interface LockOptions {
   signal?: AbortSignal;
 }
 
-/** Another process uses the folder. */
 export class FolderInUse extends Error {
   constructor(
     readonly folder: string,

@@ -108,7 +108,6 @@ export class DiskWatch {
   private readonly segmentBytes: number;
   private timer: NodeJS.Timeout | undefined;
   private problem: string | undefined;
-  /** For the metrics. */
   readonly progress = { pauseMs: LOOK_EVERY_MS, succeededMs: 0 };
 
   constructor(

@@ -129,7 +129,6 @@ export function signal(pid: number, name: 'SIGHUP' | 'SIGINT' | 'SIGKILL'): void
   }
 }
 
-/** Waits until a process has ended, or for the given time. */
 export async function waitForEnd(pid: number, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   const started = processStart(pid);
