@@ -1,9 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Button } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
-import { count } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
+import { RowPager } from '../ui/RowPager.tsx';
 import { ComparedRow } from './ComparedRow.tsx';
 import type { ComparedRun } from './runs.ts';
 import { rowsQuery } from './queries.ts';
@@ -56,7 +55,7 @@ export function ComparedRows({
           onSearch={onSearch}
         />
         <span className={styles['space']} />
-        {data && <Pages total={data.total} page={page} onTurn={turn} />}
+        {data && <RowPager total={data.total} rowsPerPage={ROWS} page={page} onTurn={turn} />}
       </div>
       {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton rows={12} />}
@@ -173,31 +172,6 @@ function Choices({
           ))}
         </select>
       </label>
-    </>
-  );
-}
-
-function Pages({
-  total,
-  page,
-  onTurn,
-}: {
-  total: number;
-  page: number;
-  onTurn: (to: number) => void;
-}) {
-  const last = Math.max(1, Math.ceil(total / ROWS));
-  return (
-    <>
-      <span role="status">
-        {count(total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
-      </span>
-      <Button disabled={page <= 1} onClick={() => onTurn(page - 1)}>
-        Previous
-      </Button>
-      <Button disabled={page >= last} onClick={() => onTurn(page + 1)}>
-        Next
-      </Button>
     </>
   );
 }

@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
-import { count } from '../ui/format.ts';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { RowPager } from '../ui/RowPager.tsx';
 import { ChangeRows } from './ChangeRows.tsx';
 import { rowCountQuery, ROWS, rowsQuery, sourcesQuery } from './queries.ts';
 import type { VersionProps } from './search.ts';
@@ -34,7 +34,6 @@ export function Rows({
   });
   if (error) return <ErrorRetry error={error} onRetry={() => void rows.refetch()} />;
   if (!data) return <Skeleton rows={12} />;
-  const last = Math.max(1, Math.ceil((total ?? 0) / ROWS));
   // rows can be removed from the latest version only
   const mayChange = version === versions[0] && mayActAs(me, 'writer', project);
   const turn = (to: number) => {
@@ -44,15 +43,7 @@ export function Rows({
   return (
     <div className={styles['rows']}>
       <div className={styles['bar']}>
-        <span role="status">
-          {count(total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
-        </span>
-        <Button disabled={page <= 1} onClick={() => turn(page - 1)}>
-          Previous
-        </Button>
-        <Button disabled={page >= last} onClick={() => turn(page + 1)}>
-          Next
-        </Button>
+        <RowPager total={total ?? 0} rowsPerPage={ROWS} page={page} onTurn={turn} />
         <span className={styles['space']} />
         <Button disabled={saving.isPending} onClick={() => saving.mutate('jsonl')}>
           Download JSONL

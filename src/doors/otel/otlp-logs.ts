@@ -1,5 +1,4 @@
 import protojson from 'protobufjs/ext/protojson.js';
-import { AGENT_EVENT_PREFIXES } from './agent-event-prefixes.js';
 import {
   type AnyValue,
   base64ToHex,
@@ -40,7 +39,7 @@ export interface LogRecord {
  */
 export type ReceivedLog = ReceivedItem<LogRecord | null>;
 
-const EVENT_PREFIXES = ['gen_ai.', ...AGENT_EVENT_PREFIXES];
+const EVENT_PREFIXES = ['gen_ai.', 'claude_code.', 'codex.', 'gemini_cli.'];
 
 /** Returns true when the bytes of a request or of a record may hold messages or an event of a coding agent. */
 export const mayHoldEvents = (bytes: Uint8Array): boolean => {

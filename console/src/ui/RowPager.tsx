@@ -1,0 +1,30 @@
+import { Button } from './Button.tsx';
+import { count } from './format.ts';
+
+/** Shows the number of all rows, and turns the pages. */
+export function RowPager({
+  total,
+  rowsPerPage,
+  page,
+  onTurn,
+}: {
+  total: number;
+  rowsPerPage: number;
+  page: number;
+  onTurn: (to: number) => void;
+}) {
+  const last = Math.max(1, Math.ceil(total / rowsPerPage));
+  return (
+    <>
+      <span role="status">
+        {count(total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
+      </span>
+      <Button disabled={page <= 1} onClick={() => onTurn(page - 1)}>
+        Previous
+      </Button>
+      <Button disabled={page >= last} onClick={() => onTurn(page + 1)}>
+        Next
+      </Button>
+    </>
+  );
+}
