@@ -297,7 +297,7 @@ describe('POST /completions/create', () => {
     for (const [model, message] of [
       ['custom::inside::o3', /base_url belongs to no provider/],
       // models that the operator does not allow at this address, such as a checkpoint of another project
-      ['custom::mine::lora-of-another', /none of the models/],
+      ['custom::mine::lora-of-another', /not one of the models/],
       // a pattern that backtracks at each slash would take minutes
       ['custom::slashes::o3', /base_url belongs to no provider/],
     ] as const) {
