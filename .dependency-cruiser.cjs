@@ -11,7 +11,7 @@ const SHARED = [
   // a DTO is the contract of a feature: others take, answer and embed the same shapes
   '^src/(tracing|training)/.*[.](dto|entity|module|service)[.]ts$',
   // rules without a connection, of which all features and doors need the same
-  '^src/tracing/(conventions|pricing|usage)/',
+  '^src/tracing/(conventions|pricing|statistics|usage)/',
 ];
 
 /** What lies above each wing. */

@@ -28,6 +28,7 @@ import {
   traceSize,
   turnsQuery,
 } from '../dist/src/doors/weave/agents/spans.query.js';
+import { TimeBuckets } from '../dist/src/tracing/statistics/time-buckets.js';
 import { callRows } from '../dist/src/tracing/calls/read/call-lists.query.js';
 import { serviceAndDatabase } from './support.mjs';
 
@@ -75,7 +76,7 @@ const starts = (count, from, hours) =>
 const stats = (asked, from, to, count, hours) =>
   statsQuery(
     { project_id, metrics: [tokens], start: from, ...asked },
-    { end: to, starts: starts(count, from, hours).map((at) => at.toISOString()) },
+    new TimeBuckets({ since: from, until: to }, starts(count, from, hours)),
     null,
   );
 const talks = (count) => Array.from({ length: count }, (_, i) => `talk ${i}`);

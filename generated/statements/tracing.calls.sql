@@ -1751,37 +1751,20 @@ SELECT row_to_json(t)::text AS row FROM (
   ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $52::int[]) END AS details FROM cached c) u GROUP BY 1, 2, 3, 4) t;
 
 -- call-stats.query:boundedRowsQuery
-WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, "op_name", sum(call_count)::float8 AS call_count,
-  sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
-  min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
-  FROM (SELECT width_bucket(c.started_at, $1::timestamptz[]) AS bucket, c.op_name AS "op_name", count(*) FILTER (WHERE TRUE) AS call_count,
-  count(*) FILTER (WHERE c.ended_at >= c.started_at AND TRUE) AS ended_count, count(c.exception) FILTER (WHERE TRUE) AS error_count,
-  count(*) FILTER (WHERE c.ended_at = c.started_at AND TRUE) AS instant_count,
-  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_min,
-  max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_max
-  FROM unnest($2::timestamptz[], $3::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
-  SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= r.since AND c.started_at < r.until AND c.source = ANY($5::text[])) c GROUP BY bucket, "op_name") t GROUP BY bucket, "op_name" LIMIT $6::bigint)
-  SELECT size.is_too_large, found.* FROM (
-  SELECT count(*) > $7::bigint OR sum(octet_length(found::text)) > $8::bigint AS is_too_large FROM found) size
-  LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, "op_name";
-
-WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds, "op_name",
-  sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
-  sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
+WITH found AS MATERIALIZED (SELECT "bucket", "llm_id", "segment", "tier", "unknown_kinds", "op_name", sum(call_count)::float8 AS call_count,
+  sum(prompt_tokens)::text AS prompt_tokens, sum(completion_tokens)::text AS completion_tokens,
+  sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
   sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
-  max(max_input)::float8 AS max_input, (CASE WHEN count(t.details) > 0 THEN ARRAY[coalesce(sum(t.details[1]), 0), coalesce(sum(t.details[2]), 0), coalesce(sum(t.details[3]), 0), coalesce(sum(t.details[4]), 0), coalesce(sum(t.details[5]), 0), coalesce(sum(t.details[6]), 0), coalesce(sum(t.details[7]), 0), coalesce(sum(t.details[8]), 0), coalesce(sum(t.details[9]), 0), coalesce(sum(t.details[10]), 0), coalesce(sum(t.details[11]), 0)] END)::text[] AS details, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
-  (extract(epoch FROM max(last)) * 1000)::float8 AS last
-  FROM (SELECT width_bucket(u.started_at, $1::timestamptz[]) AS bucket, u.llm_id,
-  width_bucket(u.started_at, $2::timestamptz[]) AS segment, width_bucket(u.input_tokens, $3::bigint[]) AS tier,
-  u.unknown_kinds, "op_name", count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
+  max(max_input)::float8 AS max_input, (CASE WHEN count(t.details) > 0 THEN ARRAY[coalesce(sum(t.details[1]), 0), coalesce(sum(t.details[2]), 0), coalesce(sum(t.details[3]), 0), coalesce(sum(t.details[4]), 0), coalesce(sum(t.details[5]), 0), coalesce(sum(t.details[6]), 0), coalesce(sum(t.details[7]), 0), coalesce(sum(t.details[8]), 0), coalesce(sum(t.details[9]), 0), coalesce(sum(t.details[10]), 0), coalesce(sum(t.details[11]), 0)] END)::text[] AS details,
+  (extract(epoch FROM min(first)) * 1000)::float8 AS first, (extract(epoch FROM max(last)) * 1000)::float8 AS last
+  FROM (SELECT width_bucket(u.started_at, $1::timestamptz[]) - 1 AS "bucket", u.llm_id AS "llm_id", width_bucket(u.started_at, $2::timestamptz[]) AS "segment", width_bucket(u.input_tokens, $3::bigint[]) AS "tier", u.unknown_kinds AS "unknown_kinds", u."op_name" AS "op_name", count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
   sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END AS details, min(u.started_at) AS first, max(u.started_at) AS last
   FROM (
   WITH RECURSIVE own AS MATERIALIZED (
   SELECT c.id, c.trace_id, c.response_id, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $4 AND json_array_length(c.usage) = 1
-  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum, c.started_at, c.op_name AS "op_name", u.llm_id, u.unknown_kinds,
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum, c.started_at AS "started_at", c.op_name AS "op_name", u.llm_id, u.unknown_kinds,
   u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
   u.cache_creation_input_tokens AS said_created, u.details AS said_details
   FROM (SELECT c.* FROM unnest($5::timestamptz[], $6::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
@@ -1893,10 +1876,25 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
   SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens, CASE WHEN c.said_details IS NOT NULL THEN skein_details_left(c.said_details, c.details_below,
-  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $56::int[]) END AS details FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $57::bigint)
+  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $56::int[]) END AS details FROM cached c) u GROUP BY "bucket", "llm_id", "segment", "tier", "unknown_kinds", "op_name") t GROUP BY "bucket", "llm_id", "segment", "tier", "unknown_kinds", "op_name" LIMIT $57::bigint)
   SELECT size.is_too_large, found.* FROM (
   SELECT count(*) > $58::bigint OR sum(octet_length(found::text)) > $59::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
+
+WITH found AS MATERIALIZED (SELECT "bucket", "op_name", sum(call_count)::float8 AS call_count,
+  sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count,
+  sum(latency_sum)::text AS latency_sum, min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max,
+  min(percentiles) AS percentiles FROM (SELECT width_bucket(c.started_at, $1::timestamptz[]) - 1 AS "bucket", c.op_name AS "op_name", count(*) FILTER (WHERE TRUE) AS call_count,
+  count(*) FILTER (WHERE c.ended_at >= c.started_at AND TRUE) AS ended_count, count(c.exception) FILTER (WHERE TRUE) AS error_count,
+  count(*) FILTER (WHERE c.ended_at = c.started_at AND TRUE) AS instant_count,
+  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_min,
+  max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_max,
+  ARRAY[]::float8[] AS percentiles FROM unnest($2::timestamptz[], $3::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
+  SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  AND c.started_at >= r.since AND c.started_at < r.until AND c.source = ANY($5::text[])) c GROUP BY "bucket", "op_name") t GROUP BY "bucket", "op_name" LIMIT $6::bigint)
+  SELECT size.is_too_large, found.* FROM (
+  SELECT count(*) > $7::bigint OR sum(octet_length(found::text)) > $8::bigint AS is_too_large FROM found) size
+  LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY "bucket", "op_name";
 
 -- call-usage.query:usageRows
 SELECT row_to_json(t)::text FROM (

@@ -1,17 +1,14 @@
 -- Statements in the order of the code, written by `npm run generate:statements`: nothing reads them but people.
 
 -- feedback-stats.query:statsQuery
-SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::float8, (max("n0"))::float8]::float8[] AS "m0"
-  FROM (SELECT *, (SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT skein_number("t0") AS n OFFSET 0) "x") AS "n0" FROM (
-  SELECT width_bucket(f.created_at, $1::timestamptz[]) - 1 AS bucket, (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $2::text[]) AS "t0"
-  FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz AND CASE
+SELECT bucket, count(*)::int AS count, ARRAY[avg("v0"), min("v0"), max("v0")]::float8[] AS values
+  FROM (SELECT width_bucket(f.created_at, $1::timestamptz[]) - 1 AS bucket, (SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT skein_number((CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $2::text[])) AS n OFFSET 0) "x") AS "v0" FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz AND CASE
   WHEN split_part(f.ref, '/', $6::int) || '/' || split_part(f.ref, '/', $7::int) <> $8 THEN TRUE
   WHEN split_part(f.ref, '/', $9::int) IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
   WHERE c.project_id = $10 AND c.id = split_part(f.ref, '/', $11::int) LIMIT 1) IS NOT FALSE
   WHEN split_part(f.ref, '/', $12::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
   WHERE c.project_id = $13 AND c.trace_id = split_part(f.ref, '/', $14::int)) IS NOT FALSE
-  ELSE TRUE END OFFSET 0) "t" OFFSET 0) "v"
-  GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
+  ELSE TRUE END OFFSET 0) "s" GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
 
 -- feedback.entity
 DELETE FROM "feedback" WHERE ("project_id" = $1 AND "id" = $2);

@@ -21,15 +21,11 @@ SELECT row_to_json(t)::text FROM (
   ORDER BY t.place, s.started_at, s.id LIMIT $5::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  WITH s AS MATERIALIZED (SELECT c.started_at, left((nullif(c.thread_id, ''))::text, $1::int) AS "v0" FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($3::text[]) AND c.started_at >= $4::timestamptz AND c.started_at < $5::timestamptz),
-  largest AS MATERIALIZED (
-  SELECT "v0" FROM s GROUP BY "v0"
-  ORDER BY count(*) DESC, "v0" COLLATE "C" LIMIT $6::bigint)
-  SELECT width_bucket(s.started_at, $7::timestamptz[]) - 1 AS bucket,
-  to_json(ARRAY[to_json(s."v0")]::json[]) AS keys, to_json(ARRAY[]::json[]) AS values
-  FROM s WHERE (SELECT jsonb_object_agg(json_build_array("l"."v0")::text, 1) FROM largest l) ? json_build_array("s"."v0")::text
-  GROUP BY 1, s."v0"
-  ORDER BY 1, s."v0" COLLATE "C") t; -- a list
+  WITH s AS MATERIALIZED (
+  SELECT c.started_at, left((nullif(c.thread_id, ''))::text, $1::int) AS "v0" FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($3::text[]) AND c.started_at >= $4::timestamptz AND c.started_at < $5::timestamptz),
+  largest AS MATERIALIZED (SELECT "v0" FROM s GROUP BY "v0"  ORDER BY count(*) DESC, "v0" COLLATE "C" LIMIT $6::bigint)
+  SELECT width_bucket(s.started_at, $7::timestamptz[]) - 1 AS bucket, to_json(ARRAY[to_json("v0")]::json[]) AS keys, to_json(ARRAY[]::json[]) AS values
+  FROM s WHERE (SELECT jsonb_object_agg(json_build_array(l."v0")::text, 1) FROM largest l) ? json_build_array(s."v0")::text GROUP BY 1, "v0" ORDER BY 1, "v0" COLLATE "C") t; -- a list
 
 SELECT row_to_json(t)::text FROM (
   WITH w AS MATERIALIZED (

@@ -21,8 +21,8 @@ SELECT row_to_json(w)::text AS json FROM (
   SELECT
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
   (array_agg(c.id ORDER BY coalesce(c.ended_at, c.started_at) DESC, c.id))[1] AS last_turn_id,
-  percentile_cont(0.50) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p50_turn_duration_ms,
-  percentile_cont(0.99) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s)) t ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST LIMIT $11::bigint OFFSET $12::bigint
+  percentile_cont($10::float8) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)::float8) AS p50_turn_duration_ms,
+  percentile_cont($11::float8) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)::float8) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $12 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s)) t ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST LIMIT $13::bigint OFFSET $14::bigint
   ) t) w; -- a list
 
 -- threads.query:marksTake
@@ -40,8 +40,8 @@ INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_up
   SELECT count(*)::int AS turn_count, min(c.started_at) AS start_time, max(coalesce(c.ended_at, c.started_at)) AS last_updated,
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
   (array_agg(c.id ORDER BY coalesce(c.ended_at, c.started_at) DESC, c.id))[1] AS last_turn_id,
-  percentile_cont(0.50) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p50_turn_duration_ms,
-  percentile_cont(0.99) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s) fresh
+  percentile_cont($3::float8) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)::float8) AS p50_turn_duration_ms,
+  percentile_cont($4::float8) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)::float8) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s) fresh
   WHERE turn_count > 0
   ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = excluded.turn_count, start_time = excluded.start_time,
   last_updated = excluded.last_updated, first_turn_id = excluded.first_turn_id, last_turn_id = excluded.last_turn_id,

@@ -9,7 +9,7 @@ import {
   IsPercentiles,
   StatsAnswerDto,
   StatsWindowDto,
-} from '../../platform/http/stats.dto.js';
+} from '../statistics/statistics.dto.js';
 
 const VALUE_TYPES = ['numeric', 'boolean', 'categorical'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];

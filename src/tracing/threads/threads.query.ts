@@ -3,6 +3,7 @@ import type { MarkedStatistics } from '../../platform/database/marks-refresher.j
 import { isAfter, rangesAfter } from '../../platform/query/keyset.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
+import { percentileOf } from '../statistics/statistics.query.js';
 import { PRODUCTION, SOURCES } from '../conventions/call-source.js';
 import { isTurn, LATENCY_MS, visibleIn } from '../visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
@@ -29,8 +30,8 @@ const TOTALS = sql`count(*)::int AS turn_count, min(c.started_at) AS start_time,
 const DETAILS = sql`
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
   (array_agg(c.id ORDER BY ${LAST_SIGN} DESC, c.id))[1] AS last_turn_id,
-  percentile_cont(0.50) WITHIN GROUP (ORDER BY ${LATENCY_MS}) AS p50_turn_duration_ms,
-  percentile_cont(0.99) WITHIN GROUP (ORDER BY ${LATENCY_MS}) AS p99_turn_duration_ms`;
+  ${percentileOf(LATENCY_MS, 0.5)} AS p50_turn_duration_ms,
+  ${percentileOf(LATENCY_MS, 0.99)} AS p99_turn_duration_ms`;
 const STATISTICS = sql`${TOTALS}, ${DETAILS}`;
 
 const fromTurns = (projectId: string) =>

@@ -26,7 +26,7 @@ import {
   MAX_INT,
   rule,
 } from '../../../platform/http/dto.js';
-import { IsPercentiles, IsZone } from '../../../platform/http/stats.dto.js';
+import { IsPercentiles, IsZone } from '../../../tracing/statistics/statistics.dto.js';
 import type { CallSource } from '../../../tracing/conventions/call-source.js';
 import { IsSources } from '../../../tracing/sources.dto.js';
 import { AGENT_SORTS } from './spans.query.js';

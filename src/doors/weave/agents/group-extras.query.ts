@@ -5,7 +5,7 @@ import { wireTime } from '../../../platform/query/columns.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../../tracing/visible-calls.js';
-import { type SpanGroupsRequest, keyText } from './span-groups.query.js';
+import { groupKeys, type SpanGroupsRequest } from './span-groups.query.js';
 import { SpanSource } from './span-source.js';
 import { agentAbove, belowAgent, usageBelowAgent } from './spans.query.js';
 
@@ -17,7 +17,7 @@ const costInputs = (
 /** Reads the spans of all groups that report usage, with the keys of their groups. */
 export function costedSpans(asked: SpanGroupsRequest, more: Sql | null, limit: number): Sql {
   const source = new SpanSource();
-  const keys = asked.group_by.map((ref, i) => keyText(source.value(ref, `group_by[${i}]`)));
+  const keys = groupKeys(asked, source);
   const where = source.matching(asked, more, sql`${ownUsage} IS NOT NULL`);
   return sql`
     SELECT json_build_object('keys', json_build_array(${join(keys)}), 'span', ${costInputs(asked.project_id)})::text

@@ -4,9 +4,11 @@ import type { Decimal } from '../../../platform/json/decimal.js';
 import type { Sql } from '../../../platform/query/sql.js';
 import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import type { SpanMessage } from './span-messages.js';
-import { costedSpans, edgeSpans } from './group-extras.query.js';
-import type { GroupRef, GroupRow, SpanGroupsRequest } from './span-groups.query.js';
+import { edgeSpans } from './group-extras.query.js';
+import type { GroupRefDto, SpansQueryDto } from './agents.dto.js';
+import { aliasOf, GROUP_COLUMN_NAMES, type GroupRow } from './span-groups.query.js';
 import { spanMessages, costsOf, sumKnown } from './span-row.js';
+import { keyValue } from './span-stats.query.js';
 import type { SpanSourceCall } from './spans.query.js';
 
 /** Spans whose costs are summed up for one answer. */
@@ -16,7 +18,7 @@ const MAX_EDGES = 200;
 const SPANS_AT_ONCE = 64;
 const PREVIEW = 500;
 
-export interface GroupCost {
+interface GroupCost {
   input: Decimal | null;
   output: Decimal | null;
   total: Decimal | null;
@@ -28,20 +30,7 @@ interface CostedSpan {
 }
 
 /**
- * Sums up the costs of groups, keyed by their keys as JSON.
- * @throws ApiError `too_large`
- */
-export async function groupCosts(
-  database: Database,
-  asked: SpanGroupsRequest,
-  more: Sql | null,
-): Promise<Map<string, GroupCost>> {
-  const query = costedSpans(asked, more, MAX_COSTED + 1);
-  return sumCosts(database, query);
-}
-
-/**
- * Sums up the costs of spans. Each row has a span and the keys of its group.
+ * Sums up the costs of groups, keyed by their keys as JSON. Each row has a span and the keys of its group.
  * @throws ApiError `too_large`
  */
 export async function sumCosts(database: Database, query: Sql): Promise<Map<string, GroupCost>> {
@@ -75,7 +64,7 @@ interface MessagePreview {
   text: string;
 }
 
-export interface FirstLastMessages {
+interface FirstLastMessages {
   first: MessagePreview | null;
   last: MessagePreview | null;
 }
@@ -84,7 +73,7 @@ export interface FirstLastMessages {
 export async function groupMessages(
   database: Database,
   projectId: string,
-  groupBy: readonly GroupRef[],
+  groupBy: readonly GroupRefDto[],
   rows: readonly GroupRow[],
 ): Promise<FirstLastMessages[]> {
   if (!areConversations(groupBy)) return [];
@@ -110,7 +99,7 @@ export async function groupMessages(
   return edges;
 }
 
-const areConversations = ([ref, ...more]: readonly GroupRef[]) =>
+const areConversations = ([ref, ...more]: readonly GroupRefDto[]) =>
   more.length === 0 &&
   !ref!.source?.startsWith('custom') &&
   /(^|\.)conversation[._]id$/.test(ref!.key);
@@ -131,3 +120,23 @@ const preview = (
   message: SpanMessage | undefined,
 ): MessagePreview | null =>
   message ? { role, text: message.said.trim().slice(0, PREVIEW) } : null;
+
+/** Returns a group as answers show it. */
+export const groupRow = (
+  { keys, measures, ...row }: GroupRow,
+  { group_by, measures: asked }: SpansQueryDto,
+  cost: GroupCost = { input: null, output: null, total: null },
+  edges: FirstLastMessages = { first: null, last: null },
+): object => ({
+  group_keys: Object.fromEntries(
+    (group_by ?? []).map((ref, i) => [aliasOf(ref), keyValue(ref, keys[i]!)]),
+  ),
+  ...Object.fromEntries(GROUP_COLUMN_NAMES.map((name) => [name, row[name]])),
+  metrics: Object.fromEntries((asked ?? []).map(({ alias }, i) => [alias, measures[i]])),
+  distributions: {},
+  total_cost_usd: cost.total,
+  total_input_cost_usd: cost.input,
+  total_output_cost_usd: cost.output,
+  first_message: edges.first,
+  last_message: edges.last,
+});

@@ -3,10 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import type { Context } from '../../../platform/http/context.js';
 import { invalidRequest } from '../../../platform/errors.js';
-import { microseconds, readWindow, windowFrame } from '../../../platform/http/stats-window.js';
 import { printDecimals } from '../../../platform/json/decimal.js';
 import type { Sort } from '../../../platform/query/columns.js';
-import { bucketStarts } from '../../../platform/time/buckets.js';
 import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { type CustomAttributesFoundDto, type SpanStatsAnswerDto } from './agents.answers.dto.js';
 import {
@@ -16,8 +14,9 @@ import {
   USUAL_ROWS,
 } from './agents.dto.js';
 import { boundedRows } from '../../../tracing/bounded-rows.js';
-import { groupCosts, groupMessages } from './group-extras.js';
-import { groupRow } from './group-row.js';
+import { readWindow, TimeBuckets, windowFrame } from '../../../tracing/statistics/time-buckets.js';
+import { groupMessages, groupRow, MAX_COSTED, sumCosts } from './group-extras.js';
+import { costedSpans } from './group-extras.query.js';
 import { aliasOf, groupsQuery } from './span-groups.query.js';
 import { spanRow } from './span-row.js';
 import { keyValue, type SpanStatsRow, statColumns, statsQuery } from './span-stats.query.js';
@@ -76,7 +75,9 @@ export class SpansService {
     const total = await totalOf(rows, wanted, (page) =>
       this.database.long(() => this.database.query(groupsQuery({ ...wanted, ...page }, signals))),
     );
-    const costs = asked.include_costs ? await groupCosts(this.database, wanted, signals) : null;
+    const costs = asked.include_costs
+      ? await sumCosts(this.database, costedSpans(wanted, signals, MAX_COSTED + 1))
+      : null;
     const edges = await groupMessages(this.database, project_id, group_by, rows);
     const texts = await mapYielding(rows, (row, i) =>
       printDecimals(groupRow(row, asked, costs?.get(JSON.stringify(row.keys)), edges[i])),
@@ -105,22 +106,19 @@ export class SpansService {
 
   async stats(asked: SpanStatsDto): Promise<SpanStatsAnswerDto> {
     const window = readWindow(asked);
-    const { from, to, end, granularity, timezone } = window;
-    if (+to - +from > MAX_DAYS * DAY_MS)
+    if (+window.to - +window.from > MAX_DAYS * DAY_MS)
       throw invalidRequest([
         { path: 'end', message: `must be at most ${MAX_DAYS} days after start` },
       ]);
     const signals = hasSignals(asked);
     const groups = asked.group_by ?? [];
     const columns = statColumns(asked);
-    // buckets of time zones take long to compute too, so they need a slot of `database.long`, of which a key has few
-    const starts = await this.database.long(() => bucketStarts(from, to, granularity, timezone));
-    const bounds = { end, starts: starts.map((at) => at.toISOString()) };
+    const buckets = await this.database.long(() => TimeBuckets.of(window));
     const counted = Object.assign({}, asked, { sources: countedSources(asked) });
-    const rows = await boundedRows(this.database, statsQuery(counted, bounds, signals));
+    const rows = await boundedRows(this.database, statsQuery(counted, buckets, signals));
     const metrics = columns.filter(({ role }) => role === 'metric');
     const shown = (row: SpanStatsRow) => [
-      ['timestamp', microseconds(starts[Math.max(row.bucket, 0)]!)],
+      ['timestamp', buckets.timestamp(row.bucket)],
       ...groups.map((ref, i) => [aliasOf(ref), keyValue(ref, row.keys[i]!)]),
       ...metrics.map(({ name }, i) => [name, row.values[i] ?? null]),
     ];

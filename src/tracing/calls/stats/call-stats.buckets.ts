@@ -1,6 +1,6 @@
 import { Decimal, printDecimals } from '../../../platform/json/decimal.js';
-import { microseconds } from '../../../platform/http/stats-window.js';
 import { mapYielding } from '../../../platform/time/event-loop-turn.js';
+import type { TimeBuckets } from '../../statistics/time-buckets.js';
 import type { PriceBook } from '../../pricing/price-book.js';
 import type { CallMetric, UsageMetric } from './call-stats.dto.js';
 import type { CallBucket, SpreadRow, UsageRow } from './call-stats.query.js';
@@ -9,18 +9,17 @@ import {
   decimal,
   flags,
   mostBuckets,
+  percentileValues,
   statMembers,
   tooLarge,
   type BucketValues,
-  type MetricAggregations,
+  type MetricStatistics,
 } from './call-stats.values.js';
 
 interface BucketFrame {
-  starts: readonly Date[];
+  buckets: TimeBuckets;
   groups: readonly string[];
 }
-
-const timestamp = ({ starts }: BucketFrame, bucket: number) => microseconds(starts[bucket]!);
 
 const groupValues = ({ groups }: BucketFrame, row: Record<string, unknown>) =>
   Object.fromEntries(groups.map((name) => [name, row[name]]));
@@ -29,13 +28,13 @@ const groupValues = ({ groups }: BucketFrame, row: Record<string, unknown>) =>
  * Returns one JSON text for each bucket, also for buckets without calls. With groups, one for each group in a bucket.
  */
 export async function callBuckets(
-  frame: BucketFrame & { calls: readonly MetricAggregations<CallMetric>[] },
+  frame: BucketFrame & { calls: readonly MetricStatistics<CallMetric>[] },
   rows: readonly CallBucket[],
 ): Promise<string[]> {
   const bucketText = (row: CallBucket) => printDecimals(callBucket(frame, row));
   if (frame.groups.length > 0) return mapYielding(rows, bucketText);
   const byBucket = new Map(rows.map((row) => [row.bucket, row]));
-  return mapYielding(frame.starts, (_, bucket) =>
+  return mapYielding(frame.buckets.starts, (_, bucket) =>
     bucketText(byBucket.get(bucket) ?? empty(bucket)),
   );
 }
@@ -52,11 +51,11 @@ const empty = (bucket: number): CallBucket => ({
 });
 
 function callBucket(
-  frame: BucketFrame & { calls: readonly MetricAggregations<CallMetric>[] },
+  frame: BucketFrame & { calls: readonly MetricStatistics<CallMetric>[] },
   row: CallBucket,
 ): object {
   return {
-    timestamp: timestamp(frame, row.bucket),
+    timestamp: frame.buckets.timestamp(row.bucket),
     ...groupValues(frame, row),
     count: row.call_count,
     ...Object.assign(
@@ -67,19 +66,20 @@ function callBucket(
 }
 
 function callValues(
-  { metric, percentiles }: MetricAggregations<CallMetric>,
+  { metric, percentiles }: MetricStatistics<CallMetric>,
   row: CallBucket,
 ): BucketValues {
   if (metric === 'call_count') return flags(row.call_count, row.call_count, percentiles);
   if (metric === 'error_count') return flags(row.error_count, row.call_count, percentiles);
   return {
     sum: milliseconds(row.latency_sum) ?? Decimal.zero,
-    count: row.ended_count,
-    trues: row.ended_count - row.instant_count,
+    avg: average(milliseconds(row.latency_sum), row.ended_count),
     min: milliseconds(row.latency_min),
     max: milliseconds(row.latency_max),
-    percentiles: row.percentiles ?? [],
-    average: average(milliseconds(row.latency_sum), row.ended_count),
+    count: row.ended_count,
+    count_true: row.ended_count - row.instant_count,
+    count_false: row.instant_count,
+    ...percentileValues(percentiles, row.percentiles),
   };
 }
 
@@ -102,7 +102,7 @@ interface UsageStatistics {
 
 /** Returns one JSON text for each model, and each group, in a bucket in which the model was used. */
 export async function usageBuckets(
-  frame: BucketFrame & { usage: readonly MetricAggregations<UsageMetric>[] },
+  frame: BucketFrame & { usage: readonly MetricStatistics<UsageMetric>[] },
   { rows, spreads, book }: UsageStatistics,
 ): Promise<string[]> {
   const bucketKey = (row: UsageRow | SpreadRow) =>
@@ -122,7 +122,7 @@ export async function usageBuckets(
       statMembers(wanted, usageValues(wanted, bucket, byKey.get(key))),
     );
     return printDecimals({
-      timestamp: timestamp(frame, bucket.row.bucket),
+      timestamp: frame.buckets.timestamp(bucket.row.bucket),
       model: bucket.row.llm_id,
       ...groupValues(frame, bucket.row),
       count: bucket.calls,
@@ -176,12 +176,7 @@ function add(bucket: UsageBucket, row: UsageRow, book: UsageStatistics['book']):
   plus('cache_creation_input_tokens', decimal(cacheCreation));
   if (!book) return;
   const spent = book.priceSpending({
-    llmId: row.llm_id,
-    segment: row.segment,
-    first: new Date(row.first),
-    last: new Date(row.last),
-    minInput: row.min_input,
-    maxInput: row.max_input,
+    ...rowReach(row),
     tokens,
     details: row.details?.map(BigInt) ?? null,
     unknownKinds: row.unknown_kinds,
@@ -194,6 +189,16 @@ function add(bucket: UsageBucket, row: UsageRow, book: UsageStatistics['book']):
   if (spent.input) units.input.add(spent.inputUnit!);
   if (spent.output) units.output.add(spent.outputUnit!);
 }
+
+/** Returns the starts and the input tokens on which the prices of a row depend. */
+export const rowReach = (row: UsageRow) => ({
+  llmId: row.llm_id,
+  segment: row.segment,
+  first: new Date(row.first),
+  last: new Date(row.last),
+  minInput: row.min_input,
+  maxInput: row.max_input,
+});
 
 const PARTS: Partial<Record<UsageMetric, ('input' | 'output')[]>> = {
   input_cost: ['input'],
@@ -211,37 +216,30 @@ function bucketUnit({ units }: UsageBucket, parts: ('input' | 'output')[]): stri
 }
 
 function usageValues(
-  { metric }: MetricAggregations<UsageMetric>,
+  { metric, percentiles }: MetricStatistics<UsageMetric>,
   bucket: UsageBucket,
   spread: SpreadRow | undefined,
 ): BucketValues {
   const parts = PARTS[metric];
   const sum = parts && bucketUnit(bucket, parts) === null ? null : bucket.sums[metric];
   if (!spread || !(`${metric}_count` in spread))
-    return {
-      sum,
-      count: bucket.calls,
-      trues: 0,
-      min: null,
-      max: null,
-      percentiles: [],
-      average: average(sum, bucket.calls),
-    };
+    return { sum, count: bucket.calls, avg: average(sum, bucket.calls) };
   const isMixed = parts && sum === null;
+  const read = (name: string) => spread[`${metric}_${name}`];
   const number = (name: string) => {
-    const value = spread[`${metric}_${name}`] as string | null;
+    const value = read(name) as string | null;
     return value === null || isMixed ? null : decimal(value);
   };
-  const count = spread[`${metric}_count`] as number;
+  const count = read('count') as number;
+  const count_true = read('count_true') as number;
   return {
     sum,
-    count,
-    trues: spread[`${metric}_count_true`] as number,
+    avg: average(number('sum'), count),
     min: number('min'),
     max: number('max'),
-    percentiles: isMixed
-      ? []
-      : ((spread[`${metric}_percentiles`] as (number | null)[] | null) ?? []),
-    average: average(number('sum'), count),
+    count,
+    count_true,
+    count_false: count - count_true,
+    ...(!isMixed && percentileValues(percentiles, read('percentiles') as (number | null)[])),
   };
 }

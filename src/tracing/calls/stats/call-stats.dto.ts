@@ -16,7 +16,7 @@ import {
   IsPercentiles,
   StatsAnswerDto,
   StatsWindowDto,
-} from '../../../platform/http/stats.dto.js';
+} from '../../statistics/statistics.dto.js';
 import { WIRE, wire } from '../../../platform/http/wire-names.js';
 import { CallsFilterDto } from '../calls.dto.js';
 

@@ -1,35 +1,43 @@
-import { allOf, identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
+// SQL: statistics of calls are read from calls, and from their stored statistics.
+import { allOf, identifier, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { IS_TIMED, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
 import { endUser } from '../read/end-user.js';
 import { ALL_WIRE } from '../../../platform/http/wire-names.js';
 import { kindCost } from '../../pricing/prices.query.js';
+import {
+  type NamedSql,
+  type Percentile,
+  percentilesOf,
+  selectList,
+  type ValueStatistics,
+} from '../../statistics/statistics.query.js';
+import { isWithin, type TimeBuckets, type TimeSpan } from '../../statistics/time-buckets.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/token-details.query.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
 import type { SortedLatencies } from './latencies.js';
 
-/** A span of time. `since` is included, `until` is not. */
-export interface TimeSpan {
-  since: string;
-  until: string;
-}
-
-export interface StatsReading {
+/** The calls of a request, and their groups. */
+export interface StatsSelection {
   projectId: string;
-  starts: readonly string[];
-  /** Spans in which calls are read, and spans in which stored statistics are read. Together they are the window. */
-  fresh: readonly TimeSpan[];
-  stored: readonly TimeSpan[];
+  buckets: TimeBuckets;
   /** Condition on a call `c`. Always true if stored statistics are read. */
   condition: Sql;
-  /** Condition on the sources of calls below roots. */
+  /** The part of `condition` on sources. It also applies to the calls below roots. */
   sources: Sql | null;
+  /** Empty if stored statistics are read. */
   groups: readonly string[];
   /** True if the usage includes everything below the calls, which are roots. */
   isOfTraces: boolean;
+}
+
+export interface StatsReading extends StatsSelection {
+  /** Spans in which calls are read, and spans in which stored statistics are read. Together they are the window. */
+  fresh: readonly TimeSpan[];
+  stored: readonly TimeSpan[];
   /** Times at which prices change in the window, and numbers of input tokens from which prices may differ. */
   changes: readonly string[];
   tiers: readonly number[];
@@ -61,11 +69,11 @@ const GROUP_VALUES: Record<string, (projectId: string) => Sql> = {
   status: () => sql`${STATUS}`,
 };
 
-export const markedSlots = (projectId: string, { since, until }: TimeSpan, limit: number) => sql<{
+export const markedSlots = (projectId: string, span: TimeSpan, limit: number) => sql<{
   ms: number;
 }>`
   SELECT (extract(epoch FROM m.slot) * 1000)::float8 AS ms FROM call_slot_marks m
-  WHERE m.project_id = ${projectId} AND m.slot >= ${since}::timestamptz AND m.slot < ${until}::timestamptz
+  WHERE m.project_id = ${projectId} AND ${isWithin(sql`m.slot`, span)}
   GROUP BY m.slot ORDER BY m.slot LIMIT ${limit}::bigint`;
 
 /** Selects the parents and responses that the marks of a project name, with repetitions, at most `limit` of each. */
@@ -79,96 +87,69 @@ export const markedNames = (projectId: string, limit: number) => sql<{
   FROM (SELECT coalesce(array_agg(r.response), '{}') AS responses, coalesce(array_agg(r.slot::text), '{}') AS slots FROM (
     SELECT unnest(m.response_ids) AS response, m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) r) r`;
 
-class StatementParts {
-  private readonly starts: Parameter;
-  private readonly changes: Parameter;
-
-  constructor(private readonly reading: StatsReading) {
-    this.starts = new Parameter(reading.starts);
-    this.changes = new Parameter(reading.changes);
-  }
-
-  bucketAt = (time: Sql) => sql`width_bucket(${time}, ${this.starts}::timestamptz[])`;
-
-  segmentAt = (time: Sql) => sql`width_bucket(${time}, ${this.changes}::timestamptz[])`;
-
-  get groups(): Sql {
-    const { groups, projectId } = this.reading;
-    return moreColumns(
-      groups.map((name) => sql`${GROUP_VALUES[name]!(projectId)} AS ${identifier(name)}`),
-    );
-  }
-
-  get groupNames(): Sql {
-    return moreColumns(this.reading.groups.map(identifier));
-  }
-
-  /** The calls to read. LATERAL, so that each time span is one range of the index of starts. */
-  get calls(): Sql {
-    const { projectId, fresh, condition } = this.reading;
-    return sql`FROM ${spans(fresh)} CROSS JOIN LATERAL (
-      SELECT c.* FROM calls c WHERE ${visibleIn(projectId)}
-        AND c.started_at >= r.since AND c.started_at < r.until AND ${condition}) c`;
-  }
-
-  storedIn(table: Sql): Sql {
-    const { projectId, stored } = this.reading;
-    return sql`FROM ${spans(stored)} CROSS JOIN LATERAL (
-      SELECT s.* FROM ${table} s WHERE s.project_id = ${projectId} AND s.slot >= r.since AND s.slot < r.until) s`;
-  }
-
-  /** The usage of models by the calls: rows `u`. */
-  get usage(): Sql {
-    const { projectId, isOfTraces, groups } = this.reading;
-    const columns = isOfTraces
-      ? sql`c.root_started_at AS started_at${moreColumns(groups.map((name) => sql`c.${rootName(name)} AS ${identifier(name)}`))}`
-      : sql`c.started_at${this.groups}`;
-    const calls = isOfTraces ? this.belowRoots : sql`SELECT c.* ${this.calls}`;
-    return sql`FROM (${countedUsage(projectId, calls, columns)}) u`;
-  }
-
-  /** Calls with usage among roots and all calls below them, each with the start and the groups of its root. */
-  private get belowRoots(): Sql {
-    const { projectId, groups, sources } = this.reading;
-    const values = moreColumns(
-      groups.map((name) => sql`${GROUP_VALUES[name]!(projectId)} AS ${rootName(name)}`),
-    );
-    const names = moreColumns(groups.map((name) => sql`t.${rootName(name)}`));
-    return sql`
-      WITH RECURSIVE tree AS (
-        SELECT c.id AS root_id, c.id, c.trace_id, c.started_at AS root_started_at${values} ${this.calls}
-        UNION ALL
-        SELECT t.root_id, c.id, t.trace_id, t.root_started_at${names} FROM tree t ${lookedUp(
-          sql`SELECT c.id FROM calls c
-            WHERE ${visibleIn(projectId)} AND c.parent_id = t.id AND c.id <> t.root_id AND ${unseen(sql`c.trace_id = t.trace_id`)}`,
-          'c',
-        )}
-      )
-      SELECT c.*, t.root_started_at${names} FROM tree t ${lookedUp(
-        sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(projectId), sql`c.id = t.id AND c.usage IS NOT NULL`, sources)}`,
-        'c',
-      )}`;
-  }
-
-  /** Combines statistics of calls with stored statistics, if both kinds of spans are in the window. */
-  both<Row>(ofCalls: Sql<Row>, ofSlots: Sql<Row>): Sql<Row> {
-    const { fresh, stored } = this.reading;
-    if (stored.length === 0) return ofCalls;
-    return fresh.length === 0 ? ofSlots : sql`${ofCalls} UNION ALL ${ofSlots}`;
-  }
-}
-
-/** Returns the column for a group of a root. It stands beside the columns of the calls below the root. */
-const rootName = (group: string) => identifier(`root_${group}`);
-
-const moreColumns = (columns: readonly Sql[]) =>
-  join(
-    columns.map((name) => sql`, ${name}`),
-    '',
-  );
+const groupValues = ({ projectId, groups }: StatsSelection): NamedSql =>
+  Object.fromEntries(groups.map((name) => [name, GROUP_VALUES[name]!(projectId)]));
 
 const spans = (list: readonly TimeSpan[]) =>
   sql`unnest(${list.map(({ since }) => since)}::timestamptz[], ${list.map(({ until }) => until)}::timestamptz[]) AS r (since, until)`;
+
+/** The calls to read. LATERAL, so that each time span is one range of the index of starts. */
+const fromCalls = ({ projectId, fresh, condition }: StatsReading) =>
+  sql`FROM ${spans(fresh)} CROSS JOIN LATERAL (
+    SELECT c.* FROM calls c WHERE ${visibleIn(projectId)}
+      AND c.started_at >= r.since AND c.started_at < r.until AND ${condition}) c`;
+
+const fromSlots = ({ projectId, stored }: StatsReading, table: Sql) =>
+  sql`FROM ${spans(stored)} CROSS JOIN LATERAL (
+    SELECT s.* FROM ${table} s WHERE s.project_id = ${projectId} AND s.slot >= r.since AND s.slot < r.until) s`;
+
+/** The usage of models by the calls: rows `u` with the start and the groups of the call, or of its root. */
+function fromUsage(reading: StatsReading): Sql {
+  const { projectId, isOfTraces } = reading;
+  const values = { started_at: sql`c.started_at`, ...groupValues(reading) };
+  const usage = isOfTraces
+    ? countedUsage(
+        projectId,
+        belowRoots(reading, values),
+        join(Object.keys(values).map((name) => sql`c.${rootName(name)} AS ${identifier(name)}`)),
+      )
+    : countedUsage(projectId, sql`SELECT c.* ${fromCalls(reading)}`, selectList(values));
+  return sql`FROM (${usage}) u`;
+}
+
+/** Names a value of a root. It stands beside the columns of the calls below the root. */
+const rootName = (name: string) => identifier(`root_${name}`);
+
+/** Selects calls with usage among roots and all calls below them, each with the values of its root. */
+function belowRoots(reading: StatsReading, values: NamedSql): Sql {
+  const { projectId, sources } = reading;
+  const roots = Object.entries(values).map(([name, value]) => sql`${value} AS ${rootName(name)}`);
+  const names = join(Object.keys(values).map((name) => sql`t.${rootName(name)}`));
+  return sql`
+    WITH RECURSIVE tree AS (
+      SELECT c.id AS root_id, c.id, c.trace_id, ${join(roots)} ${fromCalls(reading)}
+      UNION ALL
+      SELECT t.root_id, c.id, t.trace_id, ${names} FROM tree t ${lookedUp(
+        sql`SELECT c.id FROM calls c
+          WHERE ${visibleIn(projectId)} AND c.parent_id = t.id AND c.id <> t.root_id AND ${unseen(sql`c.trace_id = t.trace_id`)}`,
+        'c',
+      )}
+    )
+    SELECT c.*, ${names} FROM tree t ${lookedUp(
+      sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(projectId), sql`c.id = t.id AND c.usage IS NOT NULL`, sources)}`,
+      'c',
+    )}`;
+}
+
+/** Combines statistics of calls with stored statistics, if both kinds of spans are in the window. */
+function both<Row>(
+  { fresh, stored }: StatsReading,
+  ofCalls: Sql<Row>,
+  ofSlots: Sql<Row>,
+): Sql<Row> {
+  if (stored.length === 0) return ofCalls;
+  return fresh.length === 0 ? ofSlots : sql`${ofCalls} UNION ALL ${ofSlots}`;
+}
 
 /**
  * Statistics of calls in a bucket. Latencies are microseconds, and sums are texts. `percentiles` are milliseconds, and
@@ -188,27 +169,22 @@ export interface CallBucket extends Record<string, unknown> {
   percentiles?: (number | null)[] | null;
 }
 
-/** Returns the statistics of calls for each bucket. Pass `percents` only if no stored statistics are read. */
+/** Returns the statistics of calls for each bucket. Pass percentiles only if no stored statistics are read. */
 export function callRows(
   reading: StatsReading,
-  percents: readonly number[] = [],
+  percentiles: readonly Percentile[] = [],
 ): OrderedRows<CallBucket> {
-  const parts = new StatementParts(reading);
-  const percentiles =
-    percents.length > 0
-      ? sql`, to_json(percentile_cont(${percents.map((percent) => percent / 100)}::float8[]) WITHIN GROUP (ORDER BY ${LATENCY_MS}))::text AS percentiles`
-      : sql``;
-  const ofCalls = sql`SELECT ${parts.bucketAt(sql`c.started_at`)} AS bucket${parts.groups}, ${CALL_TOTALS}${percentiles}
-    ${parts.calls} GROUP BY bucket${parts.groupNames}`;
-  const ofSlots = sql`SELECT ${parts.bucketAt(sql`s.slot`)} AS bucket, sum(s.call_count), sum(s.ended_count),
-    sum(s.error_count), sum(s.instant_count), sum(s.latency_sum), min(s.latency_min), max(s.latency_max)
-    ${parts.storedIn(sql`call_slots`)} GROUP BY bucket`;
-  const rows: Sql<CallBucket> = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
-    sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
-    min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
-    ${percents.length > 0 ? sql`, min(percentiles)::json AS percentiles` : sql``}
-    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY bucket${parts.groupNames}`;
-  return { rows, order: sql`bucket${parts.groupNames}` };
+  const { buckets, groups } = reading;
+  const keys = join(['bucket', ...groups].map(identifier));
+  const ofCalls = sql`SELECT ${selectList({ bucket: buckets.at(sql`c.started_at`), ...groupValues(reading) })}, ${CALL_TOTALS},
+    ${percentilesOf(LATENCY_MS, percentiles)} AS percentiles ${fromCalls(reading)} GROUP BY ${keys}`;
+  const ofSlots = sql`SELECT ${buckets.at(sql`s.slot`)} AS bucket, s.call_count, s.ended_count, s.error_count, s.instant_count,
+    s.latency_sum, s.latency_min, s.latency_max, NULL::float8[] AS percentiles ${fromSlots(reading, sql`call_slots`)}`;
+  const rows: Sql<CallBucket> = sql`SELECT ${keys}, sum(call_count)::float8 AS call_count,
+    sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count,
+    sum(latency_sum)::text AS latency_sum, min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max,
+    min(percentiles) AS percentiles FROM (${both(reading, ofCalls, ofSlots)}) t GROUP BY ${keys}`;
+  return { rows, order: keys };
 }
 
 interface BucketLatencies {
@@ -220,18 +196,15 @@ interface BucketLatencies {
  * Selects latencies of the calls that started within a time span, as sorted lists of eight bytes each, with their
  * buckets.
  */
-export function latencyLists(
-  reading: StatsReading,
-  { since, until }: TimeSpan,
-): Sql<BucketLatencies> {
-  const parts = new StatementParts(reading);
-  const ofCalls: Sql<BucketLatencies> = sql`SELECT ${parts.bucketAt(sql`c.started_at`)} - 1 AS bucket,
-    string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies ${parts.calls}
-    WHERE ${IS_TIMED} AND c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz
+export function latencyLists(reading: StatsReading, span: TimeSpan): Sql<BucketLatencies> {
+  const { buckets } = reading;
+  const ofCalls: Sql<BucketLatencies> = sql`SELECT ${buckets.at(sql`c.started_at`)} AS bucket,
+    string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies ${fromCalls(reading)}
+    WHERE ${IS_TIMED} AND ${isWithin(sql`c.started_at`, span)}
     GROUP BY bucket`;
-  const ofSlots: Sql<BucketLatencies> = sql`SELECT ${parts.bucketAt(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
-    WHERE s.latencies IS NOT NULL AND s.slot >= ${since}::timestamptz AND s.slot < ${until}::timestamptz`;
-  return parts.both(ofCalls, ofSlots);
+  const ofSlots: Sql<BucketLatencies> = sql`SELECT ${buckets.at(sql`s.slot`)} AS bucket, s.latencies ${fromSlots(reading, sql`call_slots`)}
+    WHERE s.latencies IS NOT NULL AND ${isWithin(sql`s.slot`, span)}`;
+  return both(reading, ofCalls, ofSlots);
 }
 
 /**
@@ -258,28 +231,35 @@ export interface UsageRow extends Record<string, unknown> {
   last: number;
 }
 
-const KEY = sql`bucket, llm_id, segment, tier, unknown_kinds`;
+/** Values of the usage `u` by which calls and their prices differ. */
+const usageKeys = ({ buckets, changes, tiers, groups }: StatsReading) => ({
+  bucket: buckets.at(sql`u.started_at`),
+  llm_id: sql`u.llm_id`,
+  segment: sql`width_bucket(u.started_at, ${changes}::timestamptz[])`,
+  tier: sql`width_bucket(u.input_tokens, ${tiers}::bigint[])`,
+  unknown_kinds: sql`u.unknown_kinds`,
+  ...Object.fromEntries(groups.map((name) => [name, sql`u.${identifier(name)}`])),
+});
 
 export function usageRows(reading: StatsReading): OrderedRows<UsageRow> {
-  const parts = new StatementParts(reading);
-  const tiers = new Parameter(reading.tiers);
-  const ofCalls = sql`SELECT ${parts.bucketAt(sql`u.started_at`)} AS bucket, u.llm_id,
-    ${parts.segmentAt(sql`u.started_at`)} AS segment, width_bucket(u.input_tokens, ${tiers}::bigint[]) AS tier,
-    u.unknown_kinds${parts.groupNames}, ${USAGE_TOTALS}, min(u.started_at) AS first, max(u.started_at) AS last
-    ${parts.usage} GROUP BY ${KEY}${parts.groupNames}`;
-  const ofSlots = sql`SELECT ${parts.bucketAt(sql`s.slot`)} AS bucket, s.llm_id, ${parts.segmentAt(sql`s.slot`)} AS segment,
-    s.tier, s.unknown_kinds, sum(s.call_count), sum(s.prompt_tokens), sum(s.completion_tokens),
-    sum(s.cache_read_input_tokens), sum(s.cache_creation_input_tokens), min(s.min_input), max(s.max_input),
-    ${detailSums(sql`s.details`)}, min(s.slot), max(s.slot) + interval '4 minutes 59.999999 seconds' ${parts.storedIn(sql`call_slot_models`)} GROUP BY ${KEY}`;
-  const rows: Sql<UsageRow> = sql`SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds${parts.groupNames},
-    sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
-    sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
+  const { buckets, changes, groups } = reading;
+  const keys = usageKeys(reading);
+  const names = join(Object.keys(keys).map(identifier));
+  const ofCalls = sql`SELECT ${selectList(keys)}, ${USAGE_TOTALS}, min(u.started_at) AS first, max(u.started_at) AS last
+    ${fromUsage(reading)} GROUP BY ${names}`;
+  const ofSlots = sql`SELECT ${buckets.at(sql`s.slot`)} AS bucket, s.llm_id, width_bucket(s.slot, ${changes}::timestamptz[]) AS segment,
+    s.tier, s.unknown_kinds, s.call_count, s.prompt_tokens, s.completion_tokens, s.cache_read_input_tokens,
+    s.cache_creation_input_tokens, s.min_input, s.max_input, s.details, s.slot AS first,
+    s.slot + interval '4 minutes 59.999999 seconds' AS last ${fromSlots(reading, sql`call_slot_models`)}`;
+  const rows: Sql<UsageRow> = sql`SELECT ${names}, sum(call_count)::float8 AS call_count,
+    sum(prompt_tokens)::text AS prompt_tokens, sum(completion_tokens)::text AS completion_tokens,
+    sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
     sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
-    max(max_input)::float8 AS max_input, (${detailSums(sql`t.details`)})::text[] AS details, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
-    (extract(epoch FROM max(last)) * 1000)::float8 AS last
-    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY ${KEY}${parts.groupNames}`;
-  const order = sql`bucket, llm_id COLLATE "C"${parts.groupNames}, segment, tier, unknown_kinds`;
-  return { rows, order };
+    max(max_input)::float8 AS max_input, (${detailSums(sql`t.details`)})::text[] AS details,
+    (extract(epoch FROM min(first)) * 1000)::float8 AS first, (extract(epoch FROM max(last)) * 1000)::float8 AS last
+    FROM (${both(reading, ofCalls, ofSlots)}) t GROUP BY ${names}`;
+  const order = join([sql`bucket, llm_id COLLATE "C"`, ...groups.map(identifier)]);
+  return { rows, order: sql`${order}, segment, tier, unknown_kinds` };
 }
 
 /** Price of a token of each kind, for a model, a segment and a tier. Null if it has no price. */
@@ -324,30 +304,28 @@ const VALUES: Record<UsageMetric, Sql> = {
  */
 export function spreadRows(
   reading: StatsReading,
-  metrics: readonly { metric: UsageMetric; percentiles: readonly number[] }[],
+  metrics: readonly (ValueStatistics & { metric: UsageMetric })[],
   prices: readonly PriceRow[],
 ): OrderedRows<SpreadRow> {
-  const parts = new StatementParts(reading);
   const ofKind = (kind: number) => prices.map((row) => row.prices[kind]);
+  const { segment, tier, unknown_kinds: _, ...keys } = usageKeys(reading);
+  const values = Object.fromEntries(metrics.map(({ metric }) => [metric, VALUES[metric]]));
+  const names = join(Object.keys(keys).map(identifier));
   const columns = metrics.map(({ metric, percentiles }) => {
     const named = (name: string) => identifier(`${metric}_${name}`);
     const value = identifier(metric);
-    const percents = percentiles.map((percent) => percent / 100);
     return sql`min(${value})::text AS ${named('min')}, max(${value})::text AS ${named('max')},
       sum(${value})::text AS ${named('sum')}, count(${value})::float8 AS ${named('count')},
       (count(*) FILTER (WHERE ${value} <> 0))::float8 AS ${named('count_true')},
-      percentile_cont(${percents}::float8[]) WITHIN GROUP (ORDER BY ${value}::float8) AS ${named('percentiles')}`;
+      ${percentilesOf(value, percentiles)} AS ${named('percentiles')}`;
   });
-  const rows: Sql<SpreadRow> = sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns)} FROM (
-    SELECT ${parts.bucketAt(sql`u.started_at`)} AS bucket, u.llm_id${parts.groupNames},
-      ${join(metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`))}
-    ${parts.usage}
+  const rows: Sql<SpreadRow> = sql`SELECT ${join([names, ...columns])} FROM (
+    SELECT ${selectList({ ...keys, ...values })} ${fromUsage(reading)}
     LEFT JOIN (SELECT w.*, w.details::numeric[] AS detail_prices FROM unnest(${prices.map((row) => row.llm_id)}::text[], ${prices.map((row) => row.segment)}::int[],
       ${prices.map((row) => row.tier)}::int[], ${ofKind(0)}::numeric[], ${ofKind(1)}::numeric[], ${ofKind(2)}::numeric[],
       ${ofKind(3)}::numeric[], ${prices.map((row) => row.hasOneUnit)}::boolean[], ${prices.map((row) => row.details)}::text[])
       AS w (llm_id, segment, tier, prompt, completion, cache_read, cache_creation, has_one_unit, details)) p
-      ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentAt(sql`u.started_at`)}
-      AND p.tier = width_bucket(u.input_tokens, ${reading.tiers}::bigint[])) t
-    GROUP BY bucket, llm_id${parts.groupNames}`;
+      ON p.llm_id = u.llm_id AND p.segment = ${segment} AND p.tier = ${tier}) t
+    GROUP BY ${names}`;
   return { rows, order: sql`bucket` };
 }

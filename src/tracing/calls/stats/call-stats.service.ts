@@ -1,21 +1,28 @@
 import { groupBy } from '../../../platform/query/grouping.js';
 import { Injectable } from '@nestjs/common';
-import { bucketStarts } from '../../../platform/time/buckets.js';
 import { parseDate } from '../../../platform/http/dto.js';
 import { printDecimals } from '../../../platform/json/decimal.js';
-import { windowFrame, microseconds, readWindow } from '../../../platform/http/stats-window.js';
 import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import type { PriceBook } from '../../pricing/price-book.js';
 import { Database } from '../../../platform/database/database.js';
-import { allOf, isOneOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { allOf, isOneOf, sql } from '../../../platform/query/sql.js';
+import {
+  isWithin,
+  microseconds,
+  readWindow,
+  TimeBuckets,
+  type TimeSpan,
+  windowFrame,
+} from '../../statistics/time-buckets.js';
+import type { Percentile } from '../../statistics/statistics.query.js';
 import { PRODUCTION } from '../../conventions/call-source.js';
 import { productionFilter } from '../../production-filter.js';
 import type { CallsFilterDto } from '../calls.dto.js';
 import { CallPrices } from '../read/call-prices.service.js';
 import { isMatch } from '../read/calls.query.js';
 import { namedSlots, SLOT_MS, TIERS } from './call-slots.query.js';
-import { callBuckets, usageBuckets } from './call-stats.buckets.js';
+import { callBuckets, rowReach, usageBuckets } from './call-stats.buckets.js';
 import type { CallMetric, CallStatsDto, UsageMetric } from './call-stats.dto.js';
 import {
   boundedRowsQuery,
@@ -28,17 +35,12 @@ import {
   type OrderedRows,
   type PriceRow,
   type StatsReading,
-  type TimeSpan,
+  type StatsSelection,
   spreadRows,
   type UsageRow,
   usageRows,
 } from './call-stats.query.js';
-import {
-  mostBuckets,
-  tooLarge,
-  type MetricAggregations,
-  readMetrics,
-} from './call-stats.values.js';
+import { mostBuckets, tooLarge, type MetricStatistics, readMetrics } from './call-stats.values.js';
 import { percentile } from './latencies.js';
 import { splitWindow, slotsWithin } from './slot-windows.js';
 
@@ -50,17 +52,9 @@ const MAX_LATENCIES = 2_000_000;
 /** In a bucket with more latencies, PostgreSQL sorts them. */
 const MAX_OF_BUCKET = 4_000_000;
 
-interface StatsQuery {
-  projectId: string;
-  window: TimeSpan;
-  starts: Date[];
-  condition: Sql;
-  /** The part of `condition` on sources. It also applies to the calls below roots. */
-  sources: Sql | null;
-  groups: string[];
-  isOfTraces: boolean;
-  calls: MetricAggregations<CallMetric>[];
-  usage: MetricAggregations<UsageMetric>[];
+interface StatsQuery extends StatsSelection {
+  calls: MetricStatistics<CallMetric>[];
+  usage: MetricStatistics<UsageMetric>[];
   /**
    * True if stored statistics may be used: the request matches all calls of production, and its buckets are whole
    * slots.
@@ -85,7 +79,6 @@ export class CallStatsService {
   /** Returns the answer as JSON text, so that sums keep all their digits. */
   async stats(request: CallStatsDto): Promise<string> {
     const window = readWindow(request);
-    const { from, to, granularity, timezone } = window;
     const { query } = request;
     const filter = productionFilter(request.filter, query);
     const body = Object.assign({}, request, { filter });
@@ -94,11 +87,10 @@ export class CallStatsService {
     // everything that takes long needs a slot; one key has few slots
     const { calls, usage } = await this.database.long(async () => {
       await this.database.query(SNAPSHOT);
-      const starts = await bucketStarts(from, to, granularity, timezone);
+      const buckets = await TimeBuckets.of(window);
       return this.read({
         projectId: body.project_id,
-        window: { since: body.start, until: window.end },
-        starts,
+        buckets,
         condition,
         groups,
         sources: isOneOf(sql`c.source`, filter.sources),
@@ -106,7 +98,10 @@ export class CallStatsService {
         calls: readMetrics(body.call_metrics),
         usage: readMetrics(body.usage_metrics),
         isPlain:
-          isAllProduction(filter) && !query && groups.length === 0 && starts.every(isSlotStart),
+          isAllProduction(filter) &&
+          !query &&
+          groups.length === 0 &&
+          buckets.starts.every(isSlotStart),
       });
     });
     return `${printDecimals(windowFrame(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
@@ -114,8 +109,10 @@ export class CallStatsService {
 
   private async read(request: StatsQuery): Promise<{ calls: string[]; usage: string[] }> {
     const hasCosts = request.usage.some(({ metric }) => metric.endsWith('_cost'));
-    const { projectId, window } = request;
-    const changes = hasCosts ? await this.costs.changes(projectId, window.since, window.until) : [];
+    const { projectId, buckets } = request;
+    const changes = hasCosts
+      ? await this.costs.changes(projectId, buckets.since, buckets.until)
+      : [];
     const reading = await this.planReading(request, changes, [...TIERS]);
     return {
       calls: request.calls.length > 0 ? await this.callBuckets(request, reading) : [],
@@ -129,21 +126,9 @@ export class CallStatsService {
     changes: string[],
     tiers: number[],
   ): Promise<StatsReading> {
-    const { projectId, window, starts, condition, sources, groups, isOfTraces } = request;
-    const all = {
-      projectId,
-      // the first bucket may begin before the window, in a year that PostgreSQL cannot read
-      starts: [window.since, ...starts.slice(1).map((at) => at.toISOString())],
-      fresh: [window],
-      stored: [],
-      condition,
-      sources,
-      groups,
-      isOfTraces,
-      changes,
-      tiers,
-    };
-    const whole = slotsWithin(ceilToMillisecond(window.since), parseDate(window.until));
+    const { projectId, buckets } = request;
+    const all = { ...request, fresh: [buckets], stored: [], changes, tiers };
+    const whole = slotsWithin(ceilToMillisecond(buckets.since), parseDate(buckets.until));
     if (!whole || !request.isPlain || tiers.length > TIERS.length) return all;
     const slots = await this.changedSlots(projectId, whole);
     for (const change of changes) {
@@ -155,7 +140,7 @@ export class CallStatsService {
     return {
       ...all,
       ...splitWindow(
-        window,
+        buckets,
         whole,
         [...slots].toSorted((a, b) => a - b),
       ),
@@ -184,11 +169,12 @@ export class CallStatsService {
 
   private async callBuckets(request: StatsQuery, reading: StatsReading): Promise<string[]> {
     const limit = mostBuckets(request.calls);
-    if (request.groups.length === 0 && request.starts.length > limit) throw tooLarge();
-    const percents = request.calls.find(({ metric }) => metric === 'latency_ms')?.percentiles ?? [];
+    if (request.groups.length === 0 && request.buckets.starts.length > limit) throw tooLarge();
+    const percentiles =
+      request.calls.find(({ metric }) => metric === 'latency_ms')?.percentiles ?? [];
     const isStored = reading.stored.length > 0;
-    const rows = await this.rows(callRows(reading, isStored ? [] : percents), limit);
-    if (isStored && percents.length > 0) await this.addPercentiles(reading, rows, percents);
+    const rows = await this.rows(callRows(reading, isStored ? [] : percentiles), limit);
+    if (isStored && percentiles.length > 0) await this.addPercentiles(reading, rows, percentiles);
     return callBuckets(request, rows);
   }
 
@@ -196,7 +182,7 @@ export class CallStatsService {
   private async addPercentiles(
     reading: StatsReading,
     rows: CallBucket[],
-    percents: readonly number[],
+    percentiles: readonly Percentile[],
   ): Promise<void> {
     const filled = rows.filter(({ ended_count }) => ended_count > 0);
     for (let i = 0; i < filled.length;) {
@@ -205,11 +191,11 @@ export class CallStatsService {
         held += filled[j++]!.ended_count;
       const [first, last] = [filled[i]!.bucket, filled[j - 1]!.bucket];
       const span = {
-        since: reading.starts[first]!,
-        until: reading.starts[last + 1] ?? 'infinity',
+        since: reading.buckets.bounds[first]!,
+        until: reading.buckets.bounds[last + 1] ?? 'infinity',
       };
-      if (held > MAX_OF_BUCKET) await this.sortPercentiles(reading, filled[i]!, span, percents);
-      else await this.selectPercentiles(reading, filled.slice(i, j), span, percents);
+      if (held > MAX_OF_BUCKET) await this.sortPercentiles(reading, filled[i]!, span, percentiles);
+      else await this.selectPercentiles(reading, filled.slice(i, j), span, percentiles);
       i = j;
     }
   }
@@ -218,7 +204,7 @@ export class CallStatsService {
     reading: StatsReading,
     rows: CallBucket[],
     span: TimeSpan,
-    percents: readonly number[],
+    percentiles: readonly Percentile[],
   ): Promise<void> {
     const found = await this.database.query(latencyLists(reading, span));
     const byBucket = groupBy(found, ({ bucket }) => bucket);
@@ -226,9 +212,9 @@ export class CallStatsService {
     for (const row of rows) {
       const lists = (byBucket.get(row.bucket) ?? []).map(({ latencies }) => latencies);
       row.percentiles = [];
-      for (const percent of percents) {
+      for (const { fraction } of percentiles) {
         if (turn.isOver) await turn.next();
-        const us = percentile(lists, percent);
+        const us = percentile(lists, fraction);
         row.percentiles.push(us && us / 1000);
       }
     }
@@ -237,18 +223,16 @@ export class CallStatsService {
   private async sortPercentiles(
     reading: StatsReading,
     row: CallBucket,
-    { since, until }: TimeSpan,
-    percents: readonly number[],
+    span: TimeSpan,
+    percentiles: readonly Percentile[],
   ): Promise<void> {
-    const isInside = sql`c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz`;
-    const spans = [...reading.fresh, ...reading.stored];
     const direct = {
       ...reading,
-      fresh: spans,
+      fresh: [...reading.fresh, ...reading.stored],
       stored: [],
-      condition: allOf(reading.condition, isInside),
+      condition: allOf(reading.condition, isWithin(sql`c.started_at`, span)),
     };
-    const [sorted] = await this.rows(callRows(direct, percents), 1);
+    const [sorted] = await this.rows(callRows(direct, percentiles), 1);
     row.percentiles = sorted!.percentiles!;
   }
 
@@ -270,7 +254,7 @@ export class CallStatsService {
       spread.length > 0
         ? await this.rows(
             spreadRows(
-              { ...reading, fresh: [request.window], stored: [] },
+              { ...reading, fresh: [request.buckets], stored: [] },
               spread,
               prices ? await priceRows(prices.book, rows) : [],
             ),
@@ -280,12 +264,12 @@ export class CallStatsService {
   }
 
   private openBook(
-    { projectId, window }: StatsQuery,
+    { projectId, buckets }: StatsQuery,
     { changes }: StatsReading,
     rows: readonly UsageRow[],
   ) {
     const models = [...new Set(rows.map(({ llm_id }) => llm_id))];
-    return this.costs.priceBook(projectId, models, { changes, end: window.until });
+    return this.costs.priceBook(projectId, models, { changes, end: buckets.until });
   }
 
   /**
@@ -338,7 +322,7 @@ const hasRestriction = (filter: object | null | undefined) =>
     Array.isArray(value) ? value.length > 0 || ['thread_ids', 'turn_ids'].includes(name) : value,
   );
 
-const needsSpread = ({ metric, aggregations, percentiles }: MetricAggregations<UsageMetric>) =>
+const needsSpread = ({ metric, aggregations, percentiles }: MetricStatistics<UsageMetric>) =>
   percentiles.length > 0 ||
   aggregations.some(
     (name) => name !== 'sum' && (metric.endsWith('_cost') || !['avg', 'count'].includes(name)),
@@ -361,15 +345,6 @@ function mergeReaches(rows: readonly UsageRow[]) {
   }
   return [...reaches.values()];
 }
-
-const rowReach = (row: UsageRow) => ({
-  llmId: row.llm_id,
-  segment: row.segment,
-  first: new Date(row.first),
-  last: new Date(row.last),
-  minInput: row.min_input,
-  maxInput: row.max_input,
-});
 
 const priceRows = (book: PriceBook, rows: readonly UsageRow[]): Promise<PriceRow[]> =>
   mapYielding(mergeReaches(rows), (reach) => {

@@ -1,60 +1,43 @@
 import { Decimal } from '../../../platform/json/decimal.js';
 import { ApiError } from '../../../platform/errors.js';
-import type { Aggregation } from '../../../platform/http/stats.dto.js';
+import { groupBy } from '../../../platform/query/grouping.js';
+import {
+  type Percentile,
+  readStatistics,
+  type RequestedStatistics,
+  statisticNames,
+  type ValueStatistics,
+} from '../../statistics/statistics.query.js';
 
-/** Values of a bucket. Unknown values are null. */
-export interface BucketValues {
-  sum: Decimal | null;
-  count: number;
-  /** Number of values that are not 0. */
-  trues: number;
-  min: Decimal | null;
-  max: Decimal | null;
-  average: number | null;
-  percentiles: readonly (number | null)[];
-}
+/** Statistics of a metric in a bucket, keyed by `statisticNames`. Unknown values are null or absent. */
+export type BucketValues = Readonly<Record<string, unknown>>;
 
-export interface RequestedMetric {
-  metric: string;
-  aggregations?: readonly Aggregation[] | null;
-  percentiles?: readonly number[] | null;
-}
-
-/** Aggregations of one metric, by default the sum. Each is listed once, in the requested order. */
-export interface MetricAggregations<Metric extends string> {
+/** Statistics of one metric, by default the sum. */
+export interface MetricStatistics<Metric extends string = string> extends ValueStatistics {
   metric: Metric;
-  aggregations: Aggregation[];
-  percentiles: number[];
 }
 
-export function readMetrics<Metric extends string>(
-  asked: readonly (RequestedMetric & { metric: Metric })[] | null | undefined,
-): MetricAggregations<Metric>[] {
-  const wanted = new Map<Metric, MetricAggregations<Metric>>();
-  for (const { metric, aggregations, percentiles } of asked ?? []) {
-    const one = wanted.get(metric) ?? { metric, aggregations: [], percentiles: [] };
-    const isPlain = !aggregations?.length && !percentiles?.length;
-    one.aggregations = [
-      ...new Set([...one.aggregations, ...(isPlain ? ['sum' as const] : (aggregations ?? []))]),
-    ];
-    one.percentiles = [...new Set([...one.percentiles, ...(percentiles ?? [])])];
-    wanted.set(metric, one);
-  }
-  return [...wanted.values()];
-}
+/** Merges metrics that are requested several times. */
+export const readMetrics = <Metric extends string>(
+  asked: readonly (RequestedStatistics & { metric: Metric })[] | null | undefined,
+): MetricStatistics<Metric>[] =>
+  Array.from(
+    groupBy(asked ?? [], ({ metric }) => metric),
+    ([metric, all]) => ({
+      metric,
+      ...readStatistics({
+        aggregations: all.flatMap((one) => readStatistics(one, ['sum']).aggregations),
+        percentiles: all.flatMap(({ percentiles }) => percentiles ?? []),
+      }),
+    }),
+  );
 
 /** Maximum number of values in all buckets of one answer. Each value is printed in some 40 characters. */
 const MAX_VALUES = 250_000;
 
 /** Returns the maximum number of buckets. Each also has its time, its names and its count. */
-export const mostBuckets = (wanted: readonly MetricAggregations<string>[]) =>
-  Math.floor(
-    MAX_VALUES /
-      wanted.reduce(
-        (sum, { aggregations, percentiles }) => sum + aggregations.length + percentiles.length,
-        4,
-      ),
-  );
+export const mostBuckets = (wanted: readonly MetricStatistics[]) =>
+  Math.floor(MAX_VALUES / wanted.reduce((sum, one) => sum + statisticNames(one).length, 4));
 
 export const tooLarge = () =>
   new ApiError(
@@ -62,44 +45,40 @@ export const tooLarge = () =>
     `the answer has over ${MAX_VALUES} values or too long names: ask for less time, longer buckets, or fewer groups, aggregations or percentiles`,
   );
 
-const VALUE: Record<Aggregation, (values: BucketValues) => unknown> = {
-  sum: ({ sum }) => sum,
-  avg: ({ average }) => average,
-  min: ({ min }) => min,
-  max: ({ max }) => max,
-  count: ({ count }) => count,
-  count_true: ({ trues }) => trues,
-  count_false: ({ count, trues }) => count - trues,
-};
-
 /** Returns the members of a bucket: `<aggregation>_<metric>` and `p<percent>_<metric>`. */
-export function statMembers(
-  { metric, aggregations, percentiles }: MetricAggregations<string>,
-  values: BucketValues,
-): Record<string, unknown> {
-  return Object.fromEntries([
-    ...aggregations.map((name) => [`${name}_${metric}`, VALUE[name](values)]),
-    ...percentiles.map((percent, i) => [`p${percent}_${metric}`, values.percentiles[i] ?? null]),
-  ]);
-}
+export const statMembers = (wanted: MetricStatistics, values: BucketValues) =>
+  Object.fromEntries(
+    statisticNames(wanted).map((name) => [`${name}_${wanted.metric}`, values[name] ?? null]),
+  );
+
+export const percentileValues = (
+  percentiles: readonly Percentile[],
+  values: readonly (number | null)[] | null | undefined,
+) => Object.fromEntries(percentiles.map(({ name }, i) => [name, values?.[i] ?? null]));
 
 /** Returns the statistics of `count` values, of which `ones` are 1 and the others 0. */
-export function flags(ones: number, count: number, percentiles: readonly number[]): BucketValues {
+export function flags(
+  ones: number,
+  count: number,
+  percentiles: readonly Percentile[],
+): BucketValues {
   const zeros = count - ones;
   const valueAt = (place: number) => (place < zeros ? 0 : 1);
+  const spread = percentiles.map(({ fraction }) => {
+    if (count === 0) return null;
+    const rank = fraction * (count - 1);
+    const lower = valueAt(Math.floor(rank));
+    return lower + (rank - Math.floor(rank)) * (valueAt(Math.ceil(rank)) - lower);
+  });
   return {
     sum: decimal(ones),
-    count,
-    trues: ones,
+    avg: average(decimal(ones), count),
     min: count > 0 ? decimal(zeros > 0 ? 0 : 1) : null,
     max: count > 0 ? decimal(ones > 0 ? 1 : 0) : null,
-    average: average(decimal(ones), count),
-    percentiles: percentiles.map((percent) => {
-      if (count === 0) return null;
-      const rank = (percent / 100) * (count - 1);
-      const lower = valueAt(Math.floor(rank));
-      return lower + (rank - Math.floor(rank)) * (valueAt(Math.ceil(rank)) - lower);
-    }),
+    count,
+    count_true: ones,
+    count_false: zeros,
+    ...percentileValues(percentiles, spread),
   };
 }
 

@@ -18,14 +18,14 @@ function countUpTo(list: SortedLatencies, value: number): number {
 }
 
 /**
- * Returns a percentile of all numbers in several lists, interpolated as in `percentile_cont`. Null if the lists are
- * empty. The lists are not merged: a binary search over the values looks into each list at each step.
+ * Returns the percentile at a fraction of all numbers in several lists, interpolated as in `percentile_cont`. Null if
+ * the lists are empty. The lists are not merged: a binary search over the values looks into each list at each step.
  */
-export function percentile(lists: readonly SortedLatencies[], percent: number): number | null {
+export function percentile(lists: readonly SortedLatencies[], fraction: number): number | null {
   const filled = lists.filter(({ length }) => length > 0);
   const count = filled.reduce((sum, { length }) => sum + length / WIDTH, 0);
   if (count === 0) return null;
-  const rank = (percent / 100) * (count - 1);
+  const rank = fraction * (count - 1);
   const [lower, next] = neighbours(filled, Math.floor(rank));
   return lower + (rank - Math.floor(rank)) * ((next ?? lower) - lower);
 }

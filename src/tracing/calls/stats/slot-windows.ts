@@ -1,5 +1,5 @@
+import type { TimeSpan } from '../../statistics/time-buckets.js';
 import { SLOT_MS } from './call-slots.query.js';
-import type { TimeSpan } from './call-stats.query.js';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 

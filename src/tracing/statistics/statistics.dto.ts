@@ -10,8 +10,8 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { isZone } from '../time/buckets.js';
-import { IsDateTime, IsProjectId, MAX_INT, rule } from './dto.js';
+import { isZone } from '../../platform/time/buckets.js';
+import { IsDateTime, IsProjectId, MAX_INT, rule } from '../../platform/http/dto.js';
 
 const AGGREGATIONS = ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
