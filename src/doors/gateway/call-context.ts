@@ -127,13 +127,13 @@ export function readCallContext(
   body: Record<string, unknown>,
 ): CallContext {
   const [traceId, spanId] = readTraceParent(header(context, 'traceparent'));
-  const parentId = idHeader(context, 'X-Skein-Parent-Id') ?? spanId;
+  const parentId = checkedHeader(context, 'X-Skein-Parent-Id', ID) ?? spanId;
   return {
     projectId,
-    traceId: idHeader(context, 'X-Skein-Trace-Id') ?? traceId,
+    traceId: checkedHeader(context, 'X-Skein-Trace-Id', ID) ?? traceId,
     parentId,
-    threadId: threadHeader(context, 'X-Skein-Thread-Id') ?? namedSession(context, body),
-    turnId: threadHeader(context, 'X-Skein-Turn-Id'),
+    threadId: checkedHeader(context, 'X-Skein-Thread-Id', THREAD) ?? namedSession(context, body),
+    turnId: checkedHeader(context, 'X-Skein-Turn-Id', THREAD),
     attributes: readAttributes(header(context, 'x-skein-attributes')),
   };
 }
@@ -146,17 +146,15 @@ export function readRecord(context: Context, { gatewayRecord }: Config): Config[
   throw invalidRequest([{ path: 'X-Skein-Record', message: 'must be required or best_effort' }]);
 }
 
-function idHeader(context: Context, name: string): string | null {
+function checkedHeader(context: Context, name: string, [isValid, message]: HeaderRule) {
   const value = header(context, name.toLowerCase()) ?? null;
-  if (value === null || isId(value)) return value;
-  throw invalidRequest([{ path: name, message: 'must be 1 to 256 characters' }]);
+  if (value === null || isValid(value)) return value;
+  throw invalidRequest([{ path: name, message }]);
 }
 
-function threadHeader(context: Context, name: string): string | null {
-  const value = header(context, name.toLowerCase()) ?? null;
-  if (value === null || isThreadId(value)) return value;
-  throw invalidRequest([{ path: name, message: `must have at most ${MAX_THREAD_BYTES} bytes` }]);
-}
+type HeaderRule = [isValid: (value: string) => boolean, message: string];
+const ID: HeaderRule = [isId, 'must be 1 to 256 characters'];
+const THREAD: HeaderRule = [isThreadId, `must have at most ${MAX_THREAD_BYTES} bytes`];
 
 /**
  * See https://www.w3.org/TR/trace-context/#traceparent-header. An invalid value is ignored, as the specification

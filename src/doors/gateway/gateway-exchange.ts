@@ -24,7 +24,7 @@ export interface ModelRequest {
   /** JSON text to record as the inputs; by default the request. */
   inputs?: string;
   /** Returns the transform of a stream for the client; by default that of the API. */
-  newTransform?: () => StreamTransform;
+  newTransform?: (callId: string | null) => StreamTransform;
   /** Provider and model, when the name of the model does not determine them. */
   target?: ModelTarget;
 }

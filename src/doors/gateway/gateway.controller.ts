@@ -18,25 +18,23 @@ import { GatewayService } from './gateway.service.js';
 import { artifactProject, ModelNamesService } from './admission/model-names.service.js';
 import { namedProject, projectRequired, readCallContext, readRecord } from './call-context.js';
 
-const text = (description: string) =>
-  ({ required: false, description, schema: { type: 'string' } }) as const;
+/** Headers that describe the call, for openapi.json. */
+const HEADERS = {
+  'X-Skein-Project': '<entity>/<project>, where the key reaches several',
+  'X-Skein-Thread-Id': 'the thread of the call',
+  'X-Skein-Turn-Id': 'the turn of the call; the call itself by default',
+  'X-Skein-Trace-Id': 'the trace of the call',
+  'X-Skein-Parent-Id': 'the call that asks',
+  'X-Skein-Attributes': 'a JSON object, of up to 8,192 bytes',
+  'X-Skein-Record': 'required or best_effort',
+};
 
 const ModelOperation = (path: string) =>
   applyDecorators(
     Operation(path, 'writer'),
-    ApiHeader({
-      name: 'X-Skein-Project',
-      ...text('<entity>/<project>, where the key reaches several'),
-    }),
-    ApiHeader({ name: 'X-Skein-Thread-Id', ...text('the thread of the call') }),
-    ApiHeader({
-      name: 'X-Skein-Turn-Id',
-      ...text('the turn of the call; the call itself by default'),
-    }),
-    ApiHeader({ name: 'X-Skein-Trace-Id', ...text('the trace of the call') }),
-    ApiHeader({ name: 'X-Skein-Parent-Id', ...text('the call that asks') }),
-    ApiHeader({ name: 'X-Skein-Attributes', ...text('a JSON object, of up to 8,192 bytes') }),
-    ApiHeader({ name: 'X-Skein-Record', ...text('required or best_effort') }),
+    ...Object.entries(HEADERS).map(([name, description]) =>
+      ApiHeader({ name, required: false, description, schema: { type: 'string' } }),
+    ),
     ApiOkResponse({
       description: '',
       content: {

@@ -3,8 +3,8 @@ import { ChunkBuffer } from './chunk-buffer.js';
 /** Changes a stream for the client while it is relayed. */
 export interface StreamTransform {
   readonly contentType: string;
-  /** Returns the text to send before the first bytes of the provider. */
-  first(callId: string | null): string;
+  /** Text to send before the first bytes of the provider. */
+  readonly head?: string;
   /** Returns the bytes that can be sent now. */
   pass(chunk: Buffer): Buffer;
   /** Returns the remaining bytes when the provider has ended. They complete the stream for the client. */

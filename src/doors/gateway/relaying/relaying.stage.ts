@@ -106,10 +106,10 @@ export class RelayingStage {
     const { request, context, target, recording, memory } = exchange;
     const { response } = context;
     const api = ADAPTERS[target.provider.engine].apis[request.api];
-    const transform = request.newTransform?.() ?? api.newTransform(request.body);
+    const transform =
+      request.newTransform?.(recording?.id ?? null) ?? api.newTransform(request.body);
     response.writeHead(200, { 'content-type': transform.contentType, 'cache-control': 'no-cache' });
-    const first = transform.first(recording?.id ?? null);
-    if (first !== '') response.write(first);
+    if (transform.head) response.write(transform.head);
     setImmediate(() => response.flushHeaders()); // sends the headers with the first bytes if these are here
     const isRead = recording !== null || this.config.gatewayCostPerDay > 0;
     const reader = isRead ? api.newReader() : null;

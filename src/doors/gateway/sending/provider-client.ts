@@ -64,7 +64,7 @@ function requestOnce(
 ): Promise<IncomingMessage> {
   const isSecure = url.protocol === 'https:';
   return new Promise((resolve, reject) => {
-    const asked = (isSecure ? requestSecure : requestPlain)(url, {
+    const sent = (isSecure ? requestSecure : requestPlain)(url, {
       method: 'POST',
       agent: isLast ? false : isSecure ? secure : plain,
       headers: { ...headers, 'content-length': body.length },
@@ -78,32 +78,32 @@ function requestOnce(
     const end = (reason: unknown) => {
       settle();
       reject(reason);
-      asked.destroy();
+      sent.destroy();
     };
     const settle = () => {
       clearTimeout(late);
       signal.removeEventListener('abort', leave);
     };
-    asked.on('error', (error) => {
+    sent.on('error', (error) => {
       settle();
       const { code } = error as NodeJS.ErrnoException;
-      const isStale = asked.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
+      const isStale = sent.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
       reject(
         isStale && !isLast
           ? new StaleConnection()
           : providerFailed(provider, 'cannot be reached', error),
       );
     });
-    asked.on('upgrade', ({ statusCode }, socket) => {
+    sent.on('upgrade', ({ statusCode }, socket) => {
       socket.destroy();
       end(providerFailed(provider, `answered ${statusCode}, which is not followed`));
     });
-    asked.on('response', (answer) => {
+    sent.on('response', (answer) => {
       settle();
       resolve(answer);
     });
     if (signal.aborted) return leave();
     signal.addEventListener('abort', leave);
-    asked.end(body);
+    sent.end(body);
   });
 }

@@ -8,6 +8,7 @@ import { Context, Ctx } from '../../../platform/http/context.js';
 import { JSON_LINES } from '../../../platform/http/json-rows.js';
 import { CompletionsCreatedDto, CompletionsCreateDto } from './completions.dto.js';
 import { CompletionsService } from './completions.service.js';
+import { metaLine } from './json-lines-transform.js';
 import { CALL_HEADER, type WholeAnswer } from '../../gateway/gateway-exchange.js';
 import { ProviderRefusal } from '../../gateway/sending/provider-client.js';
 
@@ -60,11 +61,9 @@ export class CompletionsController {
       (error: unknown) => JSON.stringify({ error: toldError(error) }),
     );
     if (line === null) return;
-    const id = callId(response);
-    const meta = id === null ? '' : `${JSON.stringify({ _meta: { weave_call_id: id } })}\n`;
     context.disconnectUnread();
     response.writeHead(200, { 'content-type': JSON_LINES });
-    response.end(`${meta}${line}\n`);
+    response.end(`${metaLine(callId(response))}${line}\n`);
   }
 }
 

@@ -77,9 +77,7 @@ export class CompletionsService {
         inputs: recordedInputs(sent, inputs),
         callContext: callContext(body, context),
         record: body.track_llm_call === false ? 'none' : this.config.gatewayRecord,
-        ...(isStream && {
-          newTransform: () => new JsonLinesTransform((weave_call_id) => ({ weave_call_id })),
-        }),
+        ...(isStream && { newTransform: (callId) => new JsonLinesTransform(callId) }),
         ...(custom && { target: custom }),
       },
       context,

@@ -4,15 +4,18 @@ import {
   type StreamTransform,
 } from '../../gateway/relaying/event-stream.js';
 
+/** Returns the first line of a stream, or an empty text when the call is not recorded. */
+export const metaLine = (weave_call_id: string | null): string =>
+  weave_call_id === null ? '' : `${JSON.stringify({ _meta: { weave_call_id } })}\n`;
+
 /** Converts events into JSON lines with their data. The event `[DONE]` is left out. */
 export class JsonLinesTransform implements StreamTransform {
   readonly contentType = 'application/jsonl';
+  readonly head: string;
   private readonly held = new EventBuffer();
 
-  constructor(private readonly meta: (callId: string) => object) {}
-
-  first(callId: string | null): string {
-    return callId === null ? '' : `${JSON.stringify({ _meta: this.meta(callId) })}\n`;
+  constructor(callId: string | null) {
+    this.head = metaLine(callId);
   }
 
   pass(chunk: Buffer): Buffer {

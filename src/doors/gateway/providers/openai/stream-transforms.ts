@@ -29,10 +29,6 @@ export class EventStreamTransform implements StreamTransform {
     private readonly ends = DONE,
   ) {}
 
-  first(): string {
-    return '';
-  }
-
   pass(chunk: Buffer): Buffer {
     if (this.isDone) {
       this.held.add(chunk);
