@@ -342,13 +342,14 @@ describeAll('PyPI openpipe-art', () => {
           ...['--provider', 'letters', '--base-model', 'letters', '--every', '0.2'],
         ),
       ];
-      const seen = await runClient(python, ['test/clients/art.program.py'], skein()).finally(
-        async () => {
-          for (const { process: program } of programs) program.kill('SIGKILL');
-          await Promise.all(programs.map(({ exit }) => exit));
-          place.remove();
-        },
-      );
+      let seen;
+      try {
+        seen = await runClient(python, ['test/clients/art.program.py'], skein());
+      } finally {
+        for (const { process: program } of programs) program.kill('SIGKILL');
+        await Promise.all(programs.map(({ exit }) => exit));
+        place.remove();
+      }
       // the entity is the key's user, because the key's scopes name no entity
       const name = 'admin/demo/agent-1';
       expect(seen).toMatchObject({ entity: 'admin', name: `wandb-artifact:///${name}` });
