@@ -43,6 +43,10 @@ const bothSpellingsColumn = (text: Sql, prefix: SpellingPrefix, isNotNull: boole
 export const refColumn = (ref: Sql, { isNotNull = false } = {}) =>
   bothSpellingsColumn(ref, refPrefix(), isNotNull);
 
+/** The ref and the user of the feedback `f`, under the names that the client reads. */
+export const refField = () => sql`${refColumn(sql`f.ref`).sql} AS ${identifier(wire().ref)}`;
+export const userField = () => sql`f.user_id AS ${identifier(wire().userId)}`;
+
 /** The type of the feedback `f`. */
 export const typeColumn = () => bothSpellingsColumn(sql`f.feedback_type`, typePrefix(), true);
 

@@ -1,5 +1,4 @@
 import { isDateTime, isId } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
@@ -72,7 +71,7 @@ export class Score {
     return feedbackText(
       {
         project_id: this.projectId,
-        [WIRE.ref]: `${WIRE.scheme}:///${this.projectId}/${item}`,
+        svc_ref: `svc:///${this.projectId}/${item}`,
         feedback_type: this.body['name'],
         id,
         feedback_id: id,
@@ -90,7 +89,7 @@ export class Score {
     const sent = JSON.parse(text) as Record<string, unknown>;
     const isTaken = (name: string) => times.takes(name, this.order);
     const type = isTaken('name') ? sent['feedback_type'] : stored!.feedback_type;
-    const ref = isTaken('subject') ? sent[WIRE.ref] : stored!.ref;
+    const ref = isTaken('subject') ? sent.svc_ref : stored!.ref;
     const payload = memberTexts(stored?.payload ?? '{}');
     for (const [name, value] of this.payload) if (isTaken(name)) payload.set(name, value);
     const eventTimes = times.text;
@@ -98,7 +97,7 @@ export class Score {
     const before = stored && [stored.feedback_type, stored.ref, stored.payload, stored.event_times];
     if (before?.every((one, i) => one === now[i])) return null;
     const fields = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'payload'));
-    const merged = { ...fields, [WIRE.ref]: ref, feedback_type: type };
+    const merged = { ...fields, svc_ref: ref, feedback_type: type };
     return { text: feedbackText(merged, payload), eventTimes };
   }
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { valueAt } from '../../platform/json/json-text.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import { FeedbackCreateDto } from '../../tracing/feedback/feedback.dto.js';
@@ -28,7 +27,7 @@ export class FeedbackTools implements ToolSource {
   readonly tools = [
     tool({
       name: 'list_feedback',
-      description: `What people and programs said about calls and objects, by default the newest first. query as in search_calls, over feedback_type, ${WIRE.ref}, payload.<name>, created_at, creator.`,
+      description: `What people and programs said about calls and objects, by default the newest first. query as in search_calls, over feedback_type, svc_ref, payload.<name>, created_at, creator.`,
       role: 'reader',
       dto: ListFeedbackToolDto,
       shown: ['project_id', 'query', 'limit', 'offset', 'max_tokens'],
@@ -64,7 +63,7 @@ export class FeedbackTools implements ToolSource {
     if (!found.has(call_id)) throw noCall();
     const fields = {
       project_id,
-      [WIRE.ref]: `${WIRE.scheme}:///${project_id}/call/${call_id}`,
+      svc_ref: `svc:///${project_id}/call/${call_id}`,
       feedback_type,
       ...(id && { id }),
     };

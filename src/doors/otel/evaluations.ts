@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { WIRE } from '../../platform/http/wire-names.js';
 import { type Attributes, readAttributes } from './attributes.js';
 import { recordTime } from './log-messages.js';
 import type { KeyValue, OtlpSpan } from './otlp.js';
@@ -111,7 +110,7 @@ export function evaluationFeedback(
   return {
     project_id: projectId,
     id: createHash('sha256').update(said).digest('hex').slice(0, 32),
-    [WIRE.ref]: `${WIRE.scheme}:///${projectId}/call/${callId}`,
+    svc_ref: `svc:///${projectId}/call/${callId}`,
     feedback_type: payload['name'],
     payload,
   };

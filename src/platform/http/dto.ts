@@ -259,10 +259,6 @@ export const IsJsonObject = () =>
     ApiProperty({ type: 'object', additionalProperties: true }),
   );
 
-/** Marks an optional field with a computed name (`[WIRE.runId]`). The OpenAPI plugin sees only literal names. */
-export const IsOptionalWire = () =>
-  applyDecorators(IsOptional(), ApiPropertyOptional({ nullable: true }));
-
 const MAX_SORTS = 32;
 
 /** Declares `sort_by` for the fields that one operation allows. Without `fields`, the operation's query checks them. */

@@ -1,5 +1,6 @@
 import { WIRE_DIALECTS } from '../config/config.js';
 import { PROJECT_PART } from './dto.js';
+import { wire } from './wire-names.js';
 
 export type RefKind = 'object' | 'op' | 'call' | 'agent_span' | 'agent_turn' | 'agent_conversation';
 
@@ -36,6 +37,10 @@ export function parseRef(text: unknown): Ref | null {
     ? { projectId: projectId!, kind: kind as RefKind, name: name!, digest: digest!, path: steps }
     : { projectId: projectId!, kind: idKind as RefKind, name: id, digest: null, path: steps };
 }
+
+/** Returns a ref as the client of the request spells it. `item` is the part after the project: `call/<id>`. */
+export const refTo = (projectId: string, item: string): string =>
+  `${wire().scheme}:///${projectId}/${item}`;
 
 /** Returns refs to items of a project in both dialects, because they may have been stored under the other setting. */
 export const spellRefs = (

@@ -33,10 +33,6 @@ const spellNames = (dialect: Dialect) =>
 
 const NAMES: Record<Dialect, WireNames> = { svc: spellNames('svc'), weave: spellNames('weave') };
 
-/**
- * The neutral names, which the DTOs of requests have. A request may use weave's spelling, and validation replaces it.
- */
-export const WIRE = NAMES.svc;
 /** The names of both dialects. */
 export const ALL_WIRE = [NAMES.svc, NAMES.weave] as const;
 
@@ -63,10 +59,13 @@ const FIELDS = ['ref', 'userId', 'userIds', 'runId', 'runIds', 'runStep', 'runSt
 
 const spellFields = (from: WireNames, to: WireNames) =>
   new Map<string, string>(FIELDS.map((name) => [from[name], to[name]]));
-const weaveFields = spellFields(WIRE, NAMES.weave);
+const weaveFields = spellFields(NAMES.svc, NAMES.weave);
 const otherFields = perDialect(() => spellFields(wire(), otherWire()));
 
-/** Returns weave's spelling of a request field. Undefined when both dialects spell it in the same way. */
+/**
+ * Returns weave's spelling of a request field. Undefined when both dialects spell it in the same way. DTOs have the
+ * neutral names, and validation replaces weave's.
+ */
 export const weaveSpelling = (field: string): string | undefined => weaveFields.get(field);
 
 /** Returns true for a name that only clients of the other dialect read. */

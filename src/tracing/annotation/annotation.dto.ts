@@ -14,14 +14,12 @@ import {
   IsDateTime,
   IsId,
   IsIdList,
-  IsOptionalWire,
   IsProjectId,
   IsText,
   IsTextList,
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import type { Sort } from '../../platform/query/columns.js';
 
 /** Queues of a project that are not deleted. */
@@ -54,7 +52,7 @@ export class AnnotationQueueCreateDto {
   /** Refs of what annotators fill in, such as AnnotationSpec objects. The objects need not exist. */
   @IsScorerRefs() scorer_refs!: string[];
   /** Ignored: the server sets it from the key. */
-  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+  @IsOptional() @AnyJson() svc_user_id?: string | null;
 }
 
 export class AnnotationQueueCreatedDto {

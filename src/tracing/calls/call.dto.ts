@@ -1,7 +1,6 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { CallCostDto } from '../costs/costs.dto.js';
 import { ANY_JSON } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import { type CallSource, SOURCES } from '../conventions/call-source.js';
 
 /**
@@ -23,12 +22,12 @@ export class CallDto {
   @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
   ended_at?: string | null;
   exception?: string | null;
-  @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.userId]?: string | null;
+  svc_user_id?: string | null;
   /** Present with `include_usernames`. */
-  @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.username]?: string | null;
-  @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.runId]?: string | null;
-  @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStep]?: number | null;
-  @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStepEnd]?: number | null;
+  svc_username?: string | null;
+  svc_run_id?: string | null;
+  @ApiPropertyOptional({ type: 'integer', nullable: true }) svc_run_step?: number | null;
+  @ApiPropertyOptional({ type: 'integer', nullable: true }) svc_run_step_end?: number | null;
   /** Always null: deleted calls are not returned. */
   @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
   deleted_at?: string | null;
@@ -52,9 +51,9 @@ export class CallDto {
   @ApiProperty({
     type: 'object',
     selfRequired: false,
-    required: [WIRE.summary],
+    required: ['svc'],
     properties: {
-      [WIRE.summary]: {
+      svc: {
         type: 'object',
         required: ['status', 'latency_ms', 'trace_name'],
         description:

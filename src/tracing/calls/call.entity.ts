@@ -24,7 +24,7 @@ interface CallColumn {
    * (`default`), or only if `columns` names it.
    */
   returned?: 'always' | 'default' | 'if named';
-  /** Key of the field's name in `WIRE`. Absent if the field has the name of the column. */
+  /** Key of the field's name in `wire()`. Absent if the field has the name of the column. */
   wire?: 'userId' | 'runId' | 'runStep' | 'runStepEnd';
 }
 

@@ -21,7 +21,6 @@ import {
   IsIdList,
   IsJsonObject,
   IsLongText,
-  IsOptionalWire,
   IsParentId,
   IsProjectId,
   IsText,
@@ -34,7 +33,6 @@ import {
   SortBy,
 } from '../../platform/http/dto.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import type { ListPosition } from '../../platform/query/keyset.js';
 import type { Sort } from '../../platform/query/columns.js';
 import type { CallSource } from '../conventions/call-source.js';
@@ -48,7 +46,7 @@ const isPage = (limit: unknown) => typeof limit === 'number' && limit <= MAX_TOT
 export const MAX_BATCH = 10_000;
 
 const IsOptionalList = (maxLength: number) =>
-  applyDecorators(IsOptionalWire(), IsTextList(MAX_LISTED, maxLength));
+  applyDecorators(IsOptional(), IsTextList(MAX_LISTED, maxLength));
 
 /** A list of refs. No ref contains a quotation mark, and with one `strpos` would take quadratic time. */
 const IsRefList = () =>
@@ -81,14 +79,14 @@ export class CallStartDto {
   /** An OpenTelemetry span, kept as sent. Reads return it as `attributes.otel_span`. */
   @IsOptional() @IsJsonObject() otel_dump?: object | null;
   /** Ignored: the server sets it from the key. */
-  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
-  @IsOptionalWire() @IsText(MAX_NAME) [WIRE.runId]?: string | null;
-  @IsOptionalWire()
+  @IsOptional() @AnyJson() svc_user_id?: string | null;
+  @IsOptional() @IsText(MAX_NAME) svc_run_id?: string | null;
+  @IsOptional()
   @IsInt()
   @Min(0)
   @Max(MAX_INT)
   @ApiProperty({ type: 'integer', minimum: 0 })
-  [WIRE.runStep]?: number | null;
+  svc_run_step?: number | null;
 }
 
 export class CallStartBodyDto {
@@ -113,12 +111,12 @@ export class CallEndDto {
   output?: unknown;
   /** If longer than 1,048,576 characters, it is cut, with a note at its end. */
   @IsOptional() @IsLongText() exception?: string | null;
-  @IsOptionalWire()
+  @IsOptional()
   @IsInt()
   @Min(0)
   @Max(MAX_INT)
   @ApiProperty({ type: 'integer', minimum: 0 })
-  [WIRE.runStepEnd]?: number | null;
+  svc_run_step_end?: number | null;
   /** Used until the start arrives. */
   @IsOptional() @IsDateTime() started_at?: string | null;
   /** Used until the start arrives. */
@@ -205,8 +203,8 @@ export class CallsFilterDto {
   @IsOptional() @IsBoolean() orphans_only?: boolean | null;
   /** Calls of production, of evaluations or of the playground: docs/adr/0140-sources-of-calls.md. */
   @IsSources() sources?: CallSource[] | null;
-  @IsOptionalList(256) [WIRE.userIds]?: string[] | null;
-  @IsOptionalList(MAX_NAME) [WIRE.runIds]?: string[] | null;
+  @IsOptionalList(256) svc_user_ids?: string[] | null;
+  @IsOptionalList(MAX_NAME) svc_run_ids?: string[] | null;
 }
 
 export class CallsQueryDto extends PageDto {

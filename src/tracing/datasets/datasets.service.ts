@@ -3,8 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { SCHEME } from '../../platform/http/refs.js';
-import { wire } from '../../platform/http/wire-names.js';
+import { refTo, SCHEME } from '../../platform/http/refs.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { ObjectsService } from '../objects/objects.service.js';
@@ -228,7 +227,7 @@ export class DatasetsService {
         `the dataset would have ${num_rows} rows, over the limit of ${MAX_DATASET_ROWS}`,
       );
     const table = await this.tables.store(projectId, rows, fresh);
-    const ref = JSON.stringify(`${wire().scheme}:///${projectId}/table/${table}`);
+    const ref = JSON.stringify(refTo(projectId, `table/${table}`));
     const text = objectText(new Map([...members, ['rows', ref]]));
     const obj = { project_id: projectId, object_id: objectId, val: JSON.parse(text) as unknown };
     const { digest, version_index } = await this.objects.create(obj, text, caller);
@@ -236,7 +235,7 @@ export class DatasetsService {
       object_id: objectId,
       digest,
       version_index,
-      ref: `${wire().scheme}:///${projectId}/object/${objectId}:${digest}`,
+      ref: refTo(projectId, `object/${objectId}:${digest}`),
       num_rows,
     };
   }

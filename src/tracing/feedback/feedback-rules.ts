@@ -1,17 +1,16 @@
 import { assertNone, type Violation } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import type { FeedbackCreateDto } from './feedback.dto.js';
 import { neutralType, ownType } from '../feedback-names.query.js';
 import { parseEmoji } from './emoji.js';
 
 /* The rules hold for both spellings of a type; types of weave are compared by their neutral names. */
-const REACTION = `${WIRE.feedback}.reaction.1`;
-const NOTE = `${WIRE.feedback}.note.1`;
-const ANNOTATION = `${WIRE.feedback}.annotation.`;
-const RUNNABLE = `${WIRE.feedback}.runnable.`;
-const AGENT_MONITOR = `${WIRE.feedback}.agent_monitor`;
-const AGENT_USER = `${WIRE.feedback}.agent_user_feedback`;
+const REACTION = 'svc.reaction.1';
+const NOTE = 'svc.note.1';
+const ANNOTATION = 'svc.annotation.';
+const RUNNABLE = 'svc.runnable.';
+const AGENT_MONITOR = 'svc.agent_monitor';
+const AGENT_USER = 'svc.agent_user_feedback';
 
 const MAX_NOTE = 1024;
 

@@ -6,7 +6,6 @@ import {
   IsDateTime,
   IsId,
   IsJsonObject,
-  IsOptionalWire,
   IsProjectId,
   IsText,
   IsTextList,
@@ -15,9 +14,8 @@ import {
   rule,
   SortBy,
 } from '../../platform/http/dto.js';
-import { parseRef, type RefKind } from '../../platform/http/refs.js';
+import { parseRef, type RefKind, refTo } from '../../platform/http/refs.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
-import { WIRE, wire } from '../../platform/http/wire-names.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { ScorerColumnsDto } from './scorer-columns.dto.js';
 
@@ -40,12 +38,12 @@ const IsRef = (...kinds: RefKind[]) =>
     rule(
       'isRef',
       () =>
-        `must be a ref of at most ${MAX_REF_BYTES} bytes: ${wire().scheme}:///<entity>/<project>/${kinds.map((kind) => SHAPES[kind]).join(' or …/')}`,
+        `must be a ref of at most ${MAX_REF_BYTES} bytes: ${refTo('<entity>/<project>', kinds.map((kind) => SHAPES[kind]).join(' or …/'))}`,
       (value) => isRef(value, kinds),
     ),
     ApiProperty({
       type: 'string',
-      example: `${WIRE.scheme}:///acme/demo/${SHAPES[kinds[0]!].replaceAll(/[<>]/g, '')}`,
+      example: `svc:///acme/demo/${SHAPES[kinds[0]!].replaceAll(/[<>]/g, '')}`,
     }),
   );
 
@@ -63,7 +61,7 @@ export class FeedbackCreateDto extends ScorerColumnsDto {
   @IsProjectId() project_id!: string;
   /** The ref of the item that the feedback is about. */
   @IsRef('object', 'op', 'call', 'agent_span', 'agent_turn', 'agent_conversation')
-  [WIRE.ref]!: string;
+  svc_ref!: string;
   /** Any name. The types of docs/adr/0011-feedback.md with the service's prefix have rules of their own. */
   @IsText(255, { min: 1 }) feedback_type!: string;
   /** Free-form, at most 1 MiB. Stored as sent. */
@@ -78,13 +76,13 @@ export class FeedbackCreateDto extends ScorerColumnsDto {
   /** The annotation queue in which the feedback is given. */
   @IsOptional() @IsId() queue_id?: string | null;
   /** Ignored: the server sets it from the key. */
-  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+  @IsOptional() @AnyJson() svc_user_id?: string | null;
 }
 
 export class FeedbackCreatedDto {
   id!: string;
   @IsDateTime() created_at!: string;
-  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+  svc_user_id!: string;
   /** Free-form, as it was sent. */
   @IsJsonObject() payload!: object;
 }
@@ -131,7 +129,7 @@ export class FeedbackDto extends ScorerColumnsDto {
   id!: string;
   project_id!: string;
   @IsDateTime() created_at!: string;
-  @ApiProperty({ type: 'string' }) [WIRE.ref]!: string;
+  svc_ref!: string;
   feedback_type!: string;
   /** Free-form, as it was sent. */
   @IsJsonObject() payload!: object;
@@ -141,7 +139,7 @@ export class FeedbackDto extends ScorerColumnsDto {
   call_ref!: string | null;
   trigger_ref!: string | null;
   queue_id!: string | null;
-  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+  svc_user_id!: string;
 }
 
 @ApiExtraModels(FeedbackDto)

@@ -1,5 +1,5 @@
 // SQL: payloads are JSON text, and a repeated row is compared with the stored one.
-import { inBothSpellings, perDialect, WIRE, wire } from '../../platform/http/wire-names.js';
+import { inBothSpellings, perDialect, wire } from '../../platform/http/wire-names.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
   column,
@@ -84,7 +84,7 @@ export function insertQuery({
 }: NewFeedback): Sql<{ json: string; is_same: boolean }> {
   const stored: StoredColumn[] = [
     ['feedback_type', 'text', body.feedback_type],
-    ['ref', 'text', body[WIRE.ref]],
+    ['ref', 'text', body.svc_ref],
     ['annotation_ref', 'text', body.annotation_ref ?? null],
     ['runnable_ref', 'text', body.runnable_ref ?? null],
     ['call_ref', 'text', body.call_ref ?? null],

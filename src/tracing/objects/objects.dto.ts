@@ -11,7 +11,6 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import type { ListPosition } from '../../platform/query/keyset.js';
 import type { Sort } from '../../platform/query/columns.js';
 
@@ -119,7 +118,7 @@ export class ObjectVersionDto {
   /** Any JSON value, as it was sent. */
   @ApiProperty(ANY_JSON) val!: unknown;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) deleted_at!: string | null;
-  @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
+  svc_user_id!: string | null;
   @ApiProperty({ type: 'integer', required: false }) size_bytes?: number;
   tags?: string[];
   aliases?: string[];

@@ -5,7 +5,6 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { parseRef, SCHEME } from '../../platform/http/refs.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import { Database } from '../../platform/database/database.js';
 import { type PathStep, textsAt } from '../../platform/json/json-paths.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
@@ -177,7 +176,7 @@ function refTarget(ref: string, path: string): RefTarget {
   };
 }
 
-const SHAPE = `${WIRE.scheme}:///<entity>/<project>/object/<name>:<digest>`;
+const SHAPE = 'svc:///<entity>/<project>/object/<name>:<digest>';
 
 function refSegments(parts: readonly string[], path: string): RefSegment[] {
   const legs: RefSegment[] = [{ row: null, path: [] }];

@@ -1,7 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { AnyJson, IsOptionalWire, IsProjectId } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
+import { AnyJson, IsProjectId } from '../../platform/http/dto.js';
 
 /** A century. */
 const MAX_DAYS = 36_500;
@@ -33,7 +31,7 @@ export class TtlSettingsDto {
   /** Days after which calls are erased, with the feedback on them. Null or absent: never. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) retention_days?: number | null;
   /** Ignored: the server sets it from the key. */
-  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+  @IsOptional() @AnyJson() svc_user_id?: string | null;
 }
 
 export class TtlSettingsAnswerDto {

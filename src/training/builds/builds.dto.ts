@@ -22,7 +22,6 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import type { Sort } from '../../platform/query/columns.js';
 import {
   BuildCountsDto,
@@ -165,7 +164,7 @@ export class BuildDto {
   lints!: LintDto[];
   facts!: BuildFactsDto;
   jobs!: BuildJobDto[];
-  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+  svc_user_id!: string;
   @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
   /** Time when the groups were erased, because calls of the build were deleted or purged. */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) erased_at!: string | null;

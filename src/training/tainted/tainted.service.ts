@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/audit/add-event.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import { groupBy } from '../../platform/query/grouping.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import { CallsErasingService } from '../../tracing/calls/erasing/calls-erasing.service.js';
@@ -24,7 +23,7 @@ import {
 } from './tainted.query.js';
 
 /** Paths of the user: the attributes of the application first, then the user whose key recorded the call. */
-const USER = ['attributes.user_id', 'attributes.user\\.id', WIRE.userId];
+const USER = ['attributes.user_id', 'attributes.user\\.id', 'svc_user_id'];
 
 const PURGED = 'calls that it was trained on were purged';
 

@@ -1,15 +1,16 @@
 // SQL: feedback is looked up by refs, in both spellings, and limited by bytes.
 import { spellRefs } from '../../../platform/http/refs.js';
-import { ALL_WIRE, wire } from '../../../platform/http/wire-names.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { lookedUp } from '../../../platform/query/plans.js';
-import { identifier, sql, type Sql } from '../../../platform/query/sql.js';
+import { sql, type Sql } from '../../../platform/query/sql.js';
 import {
+  isOfType,
   isShown,
-  refColumn,
+  refField,
   SCORER_BYTES,
   SCORER_JSON_COLUMNS,
   typeColumn,
+  userField,
 } from '../../../tracing/feedback-names.query.js';
 
 type AgentRefKind = 'agent_turn' | 'agent_span' | 'agent_conversation';
@@ -40,9 +41,9 @@ export function feedbackOn(
   const refs = refsOf(projectId, items);
   return sql`
     SELECT t.place, row_to_json(t)::text AS json FROM (
-      SELECT f.place, f.id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(wire().ref)},
+      SELECT f.place, f.id, ${wireTime(sql`f.created_at`)} AS created_at, ${refField()},
         ${typeColumn().sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
-        f.user_id AS ${identifier(wire().userId)}, ${SCORER_JSON_COLUMNS}
+        ${userField()}, ${SCORER_JSON_COLUMNS}
       FROM (SELECT f.*, sum(octet_length(f.payload::text) + ${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
         FROM (${feedbackByRefs(projectId, refs, sql`TRUE`)} ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
       WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t
@@ -68,11 +69,6 @@ export interface FeedbackSignal {
   confidences: Record<string, number> | null;
 }
 
-const SIGNALS = ALL_WIRE.flatMap(({ feedback }) => [
-  `${feedback}.agent_monitor`,
-  `${feedback}.agent_user_feedback`,
-]);
-
 /** Reads the tags and ratings on items, without payloads, the oldest first. */
 export const signalsOn = (
   projectId: string,
@@ -82,6 +78,6 @@ export const signalsOn = (
   SELECT f.place, ${typeColumn().sql} AS feedback_type, f.scorer_tags AS tags, f.scorer_ratings AS ratings, f.scorer_rating_reasons AS reasons,
     f.scorer_rating_confidences AS confidences
   FROM (SELECT f.*, sum(${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-    FROM (${feedbackByRefs(projectId, refsOf(projectId, items), sql`f.feedback_type = ANY(${SIGNALS}::text[])`)}
+    FROM (${feedbackByRefs(projectId, refsOf(projectId, items), isOfType('svc.agent_monitor', 'svc.agent_user_feedback'))}
       ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::bigint) f) f
   WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint ORDER BY f.created_at, f.id`;

@@ -1,6 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsDateTime, IsJsonObject } from '../../../platform/http/dto.js';
-import { WIRE } from '../../../platform/http/wire-names.js';
 import { type SpanValueType, VALUE_TYPES } from './agents.dto.js';
 
 export class AgentSumsDto {
@@ -117,7 +116,7 @@ export class CustomAttributesFoundDto {
 export class AgentFeedbackDto {
   id!: string;
   @IsDateTime() created_at!: string;
-  @ApiProperty({ type: 'string' }) [WIRE.ref]!: string;
+  svc_ref!: string;
   feedback_type!: string;
   /** Free-form, as it was sent. */
   @IsJsonObject() payload!: object;
@@ -126,7 +125,7 @@ export class AgentFeedbackDto {
   runnable_ref!: string | null;
   call_ref!: string | null;
   trigger_ref!: string | null;
-  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+  svc_user_id!: string;
   scorer_tags!: string[];
   @Texts() scorer_tag_reasons!: Record<string, string>;
   @Numbers() scorer_tag_confidences!: Record<string, number>;
@@ -223,7 +222,7 @@ export class AgentTurnDto {
   /** Duration of the root. */
   total_duration_ms!: number | null;
   total_cost_usd!: number | null;
-  @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
+  svc_user_id!: string | null;
   feedback!: AgentFeedbackDto[] | null;
   messages!: AgentMessageDto[];
 }

@@ -1,5 +1,5 @@
 // SQL: conditions on the feedback on traces and conversations of spans.
-import { ALL_WIRE } from '../../../platform/http/wire-names.js';
+import { spellRefs } from '../../../platform/http/refs.js';
 import { allOf, join, sql, type Sql } from '../../../platform/query/sql.js';
 import type { SignalFiltersDto } from './agents.dto.js';
 
@@ -17,13 +17,14 @@ export function hasSignals({
   signal_filters?: SignalFiltersDto | null;
 }): Sql | null {
   const { tags, ratings } = signal_filters ?? {};
-  const refs = ALL_WIRE.flatMap(({ scheme }) => [
-    sql`${`${scheme}:///${project_id}/agent_turn/`}::text || c.trace_id`,
-    ...['', `!'()*`].map(
-      (kept) =>
-        sql`${`${scheme}:///${project_id}/agent_conversation/`}::text || skein_url_encoded(c.thread_id, ${kept}::text)`,
+  const refs = [
+    ...spellRefs(project_id, ['agent_turn'], ['']).map((ref) => sql`${ref}::text || c.trace_id`),
+    ...spellRefs(project_id, ['agent_conversation'], ['']).flatMap((ref) =>
+      ['', `!'()*`].map(
+        (kept) => sql`${ref}::text || skein_url_encoded(c.thread_id, ${kept}::text)`,
+      ),
     ),
-  ]);
+  ];
   const said = (
     condition: Sql,
   ) => sql`EXISTS (SELECT FROM feedback f WHERE f.project_id = ${project_id}

@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ANY_JSON, AnyJson, IsId, IsJsonObject, IsText } from '../../../platform/http/dto.js';
-import { WIRE } from '../../../platform/http/wire-names.js';
 import { IsTexts, TypedObjectsQueryDto } from '../typed-objects/typed-objects.dto.js';
 
 const MAX_REF = 2048;
@@ -90,7 +89,7 @@ export class PredictionDto {
   /** Any JSON value, as it was stored. */
   @ApiProperty(ANY_JSON) output!: unknown;
   evaluation_run_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
+  svc_user_id!: string | null;
 }
 
 export class PredictionsDeleteDto {
@@ -120,7 +119,7 @@ export class ScoreDto {
   /** Any JSON value, as it was stored. */
   @ApiProperty(ANY_JSON) value!: unknown;
   evaluation_run_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
+  svc_user_id!: string | null;
 }
 
 export class ScoresDeleteDto {

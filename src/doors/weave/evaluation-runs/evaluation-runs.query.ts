@@ -1,4 +1,5 @@
 // SQL: runs, predictions and scores are calls, which are recognized by their attributes.
+import { refTo } from '../../../platform/http/refs.js';
 import { wire } from '../../../platform/http/wire-names.js';
 import { type JsonColumn, jsonAt, jsonValueAt, wireTime } from '../../../platform/query/columns.js';
 import { lookedUp, pageLimit } from '../../../platform/query/plans.js';
@@ -30,7 +31,7 @@ const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_a
 
 /** Matches the op of evaluations. Both SDKs use this name, with a digest or without. */
 const isRun = (projectId: string) => {
-  const prefix = `${wire().scheme}:///${projectId}/op/Evaluation.evaluate`;
+  const prefix = refTo(projectId, 'op/Evaluation.evaluate');
   return sql`(c.op_name = 'Evaluation.evaluate' OR c.op_name >= ${`${prefix}:`} AND c.op_name < ${`${prefix};`})`;
 };
 
@@ -88,7 +89,7 @@ function markedCalls(projectId: string, name: 'prediction' | 'score', asked: Run
     const isPublished = sql`v.project_id = ${projectId} AND v.kind = 'op' AND right(v.object_id, ${suffix.length}::int) = ${suffix}
       AND (v.deleted_at IS NOT NULL OR v.val #>> '{files,obj.py}' = ${source})`;
     return sql`(
-        SELECT DISTINCT ${`${wire().scheme}:///${projectId}/op/`} || v.object_id || ':' || v.digest AS op_name
+        SELECT DISTINCT ${refTo(projectId, 'op/')} || v.object_id || ':' || v.digest AS op_name
         FROM object_versions v WHERE ${isPublished}) v
       ${lookedUp(sql`SELECT c.* FROM calls c WHERE ${isMarked} AND c.op_name = v.op_name`, 'c')}`;
   }

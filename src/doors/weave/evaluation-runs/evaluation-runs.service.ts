@@ -4,8 +4,8 @@ import { v5 as uuidv5, v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError, invalidRequest } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
-import { parseRef } from '../../../platform/http/refs.js';
-import { WIRE, wire } from '../../../platform/http/wire-names.js';
+import { parseRef, refTo } from '../../../platform/http/refs.js';
+import { wire } from '../../../platform/http/wire-names.js';
 import { memberTexts, objectText, valueAt } from '../../../platform/json/json-text.js';
 import type { Sql } from '../../../platform/query/sql.js';
 import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
@@ -159,15 +159,14 @@ export class EvaluationRunsService {
       : id;
     const value = valueAt(text, 'value');
     const call = started(project, id, op, { trace_id, ...(parent_id && { parent_id }) });
-    const target = (callId: string) => `${wire().scheme}:///${project}/call/${callId}`;
     const feedback: [string, string][] = [
       ['project_id', json(project)],
       ['feedback_id', json(id)],
-      [WIRE.ref, json(target(prediction_id))],
+      ['svc_ref', json(refTo(project, `call/${prediction_id}`))],
       ['feedback_type', json(`${wire().feedback}.runnable.${ref.name}`)],
       ['payload', `{"output":${value}}`],
       ['runnable_ref', json(scorer)],
-      ['call_ref', json(target(id))],
+      ['call_ref', json(refTo(project, `call/${id}`))],
     ];
     const said = objectText(feedback);
     await this.feedback.assertMayPut(said, caller); // before the call is stored

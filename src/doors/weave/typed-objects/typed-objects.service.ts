@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError } from '../../../platform/errors.js';
-import { wire } from '../../../platform/http/wire-names.js';
+import { refTo } from '../../../platform/http/refs.js';
 import {
   memberElements,
   memberTexts,
@@ -81,7 +81,7 @@ export class TypedObjectsService {
     return this.publish(project_id, objectId(body.name, 'Dataset'), caller, [
       ...classMembers('Dataset'),
       ...nameMembers(body.name ?? 'Dataset', body.description),
-      ['rows', JSON.stringify(`${wire().scheme}:///${project_id}/table/${digest}`)],
+      ['rows', JSON.stringify(refTo(project_id, `table/${digest}`))],
     ]);
   }
 
@@ -96,11 +96,11 @@ export class TypedObjectsService {
     const created = await this.publish(project_id, id, caller, [
       ...classMembers('Scorer'),
       ...nameMembers(name, description),
-      ['score', JSON.stringify(refTo(project_id, 'op', score))],
-      ['summarize', JSON.stringify(refTo(project_id, 'op', summarize))],
+      ['score', JSON.stringify(versionRef(project_id, 'op', score))],
+      ['summarize', JSON.stringify(versionRef(project_id, 'op', summarize))],
       ['column_map', 'null'],
     ]);
-    return { ...created, scorer: refTo(project_id, 'object', created) };
+    return { ...created, scorer: versionRef(project_id, 'object', created) };
   }
 
   /** `text` is the request body as it was sent. */
@@ -115,7 +115,7 @@ export class TypedObjectsService {
     const ops = [];
     for (const op of ['evaluate', 'predict_and_score', 'summarize']) {
       const published = await this.publishOp(project_id, `${id}.${op}`, PLACEHOLDER, caller);
-      ops.push([op, JSON.stringify(refTo(project_id, 'op', published))] as [string, string]);
+      ops.push([op, JSON.stringify(versionRef(project_id, 'op', published))] as [string, string]);
     }
     const created = await this.publish(project_id, id, caller, [
       ...(eval_attributes ? memberTexts(valueAt(text, 'eval_attributes')) : []),
@@ -130,7 +130,7 @@ export class TypedObjectsService {
       ['on_complete', 'null'],
       ...ops,
     ]);
-    return { ...created, evaluation_ref: refTo(project_id, 'object', created) };
+    return { ...created, evaluation_ref: versionRef(project_id, 'object', created) };
   }
 
   /** `text` is the request body as it was sent. */
@@ -147,7 +147,7 @@ export class TypedObjectsService {
       ...nameMembers(name, description),
       ['files', JSON.stringify({ [SOURCE_FILE]: file.digest })],
     ]);
-    return { ...created, model_ref: refTo(project_id, 'object', created) };
+    return { ...created, model_ref: versionRef(project_id, 'object', created) };
   }
 
   /** Publishes an op without source code, if needed, and returns its ref. */
@@ -156,7 +156,7 @@ export class TypedObjectsService {
     const member = id.slice(id.lastIndexOf('.')); // the suffix, such as `.predict`, is kept
     const object_id = `${id.slice(0, -member.length).slice(0, MAX_ID - member.length)}${member}`;
     const digest = await this.placeholderDigest({ project_id, object_id }, caller);
-    return refTo(project_id, 'op', { object_id, digest });
+    return versionRef(project_id, 'op', { object_id, digest });
   }
 
   /** The digest of the source code of placeholder ops. */
@@ -336,8 +336,8 @@ const objectId = (name: string | null | undefined, otherwise: string) =>
     .toLowerCase()
     .slice(0, MAX_ID) || otherwise.toLowerCase();
 
-const refTo = (
+const versionRef = (
   projectId: string,
   kind: 'object' | 'op',
   { object_id, digest }: Pick<TypedObjectCreatedDto, 'object_id' | 'digest'>,
-) => `${wire().scheme}:///${projectId}/${kind}/${object_id}:${digest}`;
+) => refTo(projectId, `${kind}/${object_id}:${digest}`);

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { wire } from '../../../platform/http/wire-names.js';
 import {
   column,
   type Columns,
@@ -13,6 +12,7 @@ import {
 } from '../../../platform/query/columns.js';
 import { textKey } from '../../../platform/query/operands.js';
 import { join, sql, type Sql } from '../../../platform/query/sql.js';
+import { derivedField } from '../read/derived-field.js';
 import type { CallIndexStateDto, IndexKind } from './call-indexes.dto.js';
 
 /** Prefix that no other index has. */
@@ -58,7 +58,7 @@ export function indexDefinition(
   const steps = pathSteps(field, 'field', nameBudget()).map(storable);
   if (steps.length < 2 && kind !== 'substring')
     throw new InvalidQuery('field', 'must be a path into a document of calls');
-  if (steps[0] === 'summary' && steps[1] === wire().summary)
+  if (steps[0] === 'summary' && `summary.${steps[1]}.` === derivedField(''))
     throw new InvalidQuery('field', 'names what is derived, not stored');
   const digest = createHash('sha256').update(JSON.stringify([projectId, kind, steps]));
   return { project_id: projectId, name: PREFIX + digest.digest('hex').slice(0, 32), field, kind };

@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../../platform/auth/caller.js';
-import { WIRE } from '../../../platform/http/wire-names.js';
 import { isObject } from '../../../platform/json/json-object.js';
 import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { type Texts } from '../../../platform/json/json-text.js';
@@ -60,8 +59,8 @@ export function startWrite(
       thread_id: start.thread_id,
       turn_id: start.turn_id,
       thread_source: movesTurn ? '' : null,
-      run_id: start[WIRE.runId],
-      run_step: start[WIRE.runStep]?.toString(),
+      run_id: start.svc_run_id,
+      run_step: start.svc_run_step?.toString(),
       user_id: caller.userName,
       new_trace: newTraceOf(start, newTrace),
       attributes: attributes ?? '{}',
@@ -123,7 +122,7 @@ export function endWrite(
     end: {
       ended_at: end.ended_at,
       exception: end.exception && cutException(end.exception),
-      run_step_end: end[WIRE.runStepEnd]?.toString(),
+      run_step_end: end.svc_run_step_end?.toString(),
       end_started_at: end.started_at,
       end_trace_id: end.trace_id,
       has_descendant_error: hasDescendantError(end.summary) ? 'true' : null,

@@ -1,4 +1,3 @@
-import { wire } from '../../../platform/http/wire-names.js';
 import { isAfter, rangesAfter } from '../../../platform/query/keyset.js';
 import { column, orderBy } from '../../../platform/query/columns.js';
 import { lookedUp, nearOrAll, pageLimit } from '../../../platform/query/plans.js';
@@ -13,6 +12,7 @@ import {
   queryableColumns,
   selectedColumns,
 } from './calls.query.js';
+import { derivedField } from './derived-field.js';
 
 interface ListOptions {
   /** Condition for the calls of one part of a search. */
@@ -39,7 +39,7 @@ function foundCalls(request: CallsQueryDto, { part, prices }: ListOptions): Sql 
   if (isSlowestRoots(request)) {
     const timed = {
       ...order,
-      columns: { ...columns, [latencyField()]: column.number(TIMED_MS) },
+      columns: { ...columns, [derivedField('latency_ms')]: column.number(TIMED_MS) },
       isIndexed: true,
     };
     return slowestRoots(
@@ -150,8 +150,7 @@ export const isPlainPage = ({ filter, query, limit, offset }: CallsQueryDto): bo
 
 const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
   filter?.trace_roots_only === true &&
-  sort_by?.[0]?.field === latencyField() &&
+  sort_by?.[0]?.field === derivedField('latency_ms') &&
   sort_by[0].direction === 'desc';
-const latencyField = () => `summary.${wire().summary}.latency_ms`;
 
 const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;

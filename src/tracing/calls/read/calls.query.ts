@@ -4,7 +4,6 @@ import {
   ALL_WIRE,
   otherDialect,
   perDialect,
-  WIRE,
   wire,
 } from '../../../platform/http/wire-names.js';
 import { costsOfCall } from '../../pricing/price.js';
@@ -339,8 +338,8 @@ function isFiltered(filter: CallsFilterDto, projectId: string): Sql {
     filter.trace_roots_only && isRoot(projectId),
     filter.orphans_only && isTopOrphan(projectId),
     isOneOf(sql`c.source`, filter.sources),
-    isOneOf(sql`c.user_id`, filter[WIRE.userIds]),
-    isOneOf(sql`c.run_id`, filter[WIRE.runIds]),
+    isOneOf(sql`c.user_id`, filter.svc_user_ids),
+    isOneOf(sql`c.run_id`, filter.svc_run_ids),
   );
 }
 
@@ -425,7 +424,7 @@ const SENT_VALUES = SENT.map(({ name, type, wire: key }) => {
   const value = sql`c.${identifier(name)}`;
   const read =
     type === 'json' ? sql`${value}::text` : type === 'timestamptz' ? wireTime(value) : value;
-  return sql`${read} AS ${identifier(key ? WIRE[key] : name)}`;
+  return sql`${read} AS ${identifier(key ? ALL_WIRE[0][key] : name)}`;
 });
 
 export const storedQuery = (

@@ -1,11 +1,11 @@
-import { wire } from '../../../platform/http/wire-names.js';
 import { column, InvalidQuery, type NamePrefix } from '../../../platform/query/columns.js';
 import { type Parameter, sql } from '../../../platform/query/sql.js';
 import { kindCost } from '../../pricing/prices.query.js';
 import { ownUsageRows } from '../../usage/own-usage.query.js';
+import { derivedField } from './derived-field.js';
 
 /** Returns the field for the cost of a call without its descendants: `totalCostOfCall`. */
-export const totalCostField = () => `summary.${wire().summary}.total_cost`;
+export const totalCostField = () => derivedField('total_cost');
 
 /** Built-in prices in the form that `totalCostOfCall` takes, for all models of the calls in question. */
 export type BuiltinPrices = Parameter;

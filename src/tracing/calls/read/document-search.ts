@@ -1,5 +1,4 @@
 import { ApiError } from '../../../platform/errors.js';
-import { wire } from '../../../platform/http/wire-names.js';
 import { pageLimit } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
@@ -9,6 +8,7 @@ import type { IndexKind } from '../indexes/call-indexes.dto.js';
 import { isStartOrdered } from './call-lists.query.js';
 import type { BuiltinPrices } from './cost-field.js';
 import { isMatch, type CallSelection } from './calls.query.js';
+import { derivedField } from './derived-field.js';
 
 /**
  * Number of calls in the first part of a search, and in the largest. After a part that took longer than
@@ -117,13 +117,11 @@ export function conditions(query: object | null | undefined): unknown[] {
 }
 
 const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'];
-const derivedPart = () => `summary.${wire().summary}`;
 
 const isInDocument = (field: unknown): field is string =>
   typeof field === 'string' &&
   DOCUMENTS.includes(field.split('.', 1)[0]!) &&
-  field !== derivedPart() &&
-  !field.startsWith(`${derivedPart()}.`);
+  !`${field}.`.startsWith(derivedField(''));
 
 export function readsDocument(condition: unknown): boolean {
   const waiting = [condition];

@@ -1,4 +1,3 @@
-import { wire } from '../../../platform/http/wire-names.js';
 import {
   column,
   jsonAt,
@@ -6,14 +5,15 @@ import {
   storable,
   wireTime,
 } from '../../../platform/query/columns.js';
-import { identifier, type Sql, sql } from '../../../platform/query/sql.js';
+import { type Sql, sql } from '../../../platform/query/sql.js';
 import {
   isOfType,
   isOnCall,
-  refColumn,
+  refField,
   SCORER_BYTES,
   SCORER_COLUMNS,
   typeColumn,
+  userField,
 } from '../../feedback-names.query.js';
 
 const isOfCall = (projectId: string) => isOnCall(projectId, sql`c.id`);
@@ -49,9 +49,9 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
  */
 export const feedbackOfCall = (projectId: string) => sql`(
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
-  FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(wire().ref)},
+  FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, ${refField()},
     ${typeColumn().sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id, ${SCORER_COLUMNS},
-    f.user_id AS ${identifier(wire().userId)}
+    ${userField()}
     FROM (SELECT f.*, sum(octet_length(f.payload::text) + ${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
       FROM (SELECT f.* FROM feedback f WHERE ${isOfCall(projectId)}
         ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f

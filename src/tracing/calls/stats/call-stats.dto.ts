@@ -17,7 +17,7 @@ import {
   StatsAnswerDto,
   StatsWindowDto,
 } from '../../statistics/statistics.dto.js';
-import { WIRE, wire } from '../../../platform/http/wire-names.js';
+import { wire } from '../../../platform/http/wire-names.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
 const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
@@ -32,8 +32,8 @@ const USAGE_METRICS = [
   'total_cost',
 ] as const;
 /** `end_user` is the user of the application; `userId` is the user of the key. */
-const groupNames = ({ userId } = wire()) => ['op_name', userId, 'end_user', 'status'];
-const GROUPS = groupNames(WIRE);
+const groupNames = (userId: string = wire().userId) => ['op_name', userId, 'end_user', 'status'];
+const GROUPS = groupNames('svc_user_id');
 const GROUP_MEMBERS = Object.fromEntries(
   GROUPS.map((name) => [name, { type: 'string', nullable: true }]),
 );

@@ -1,4 +1,3 @@
-import { WIRE } from '../../../platform/http/wire-names.js';
 import { groupBy } from '../../../platform/query/grouping.js';
 import type { Sql } from '../../../platform/query/sql.js';
 import { Injectable } from '@nestjs/common';
@@ -33,7 +32,7 @@ import {
 } from './units.query.js';
 
 /** Paths of the user: the attributes of the application first, then the user whose key recorded the call. */
-const USER = ['attributes.user_id', 'attributes.user\\.id', WIRE.userId];
+const USER = ['attributes.user_id', 'attributes.user\\.id', 'svc_user_id'];
 
 /** Stored bytes of documents that are read at once. They are compressed, up to some hundred times. */
 const BATCH_BYTES = 256 * 1024;
