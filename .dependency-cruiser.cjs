@@ -71,6 +71,21 @@ module.exports = {
       ),
     ),
     error(
+      'names-are-neutral',
+      'only doors/weave/ knows weave: write neutral names, refTo() and derivedField(), which spell what a client reads',
+      {
+        path: '^src/',
+        pathNot: [
+          '^src/doors/weave/',
+          '[.]query[.]ts$', // PostgreSQL prints answers, with the names of their fields
+          '^src/platform/(http/(refs|validation)|auth/dialect[.]guard|operations/operations[.]controller)[.]ts$',
+          '^src/tracing/(calls/(read/derived-field|stats/call-stats[.]dto)|feedback/feedback[.]controller)[.]ts$',
+          '^src/doors/mcp/call-rows[.]ts$',
+        ],
+      },
+      { path: '^src/platform/http/wire-names[.]ts$' },
+    ),
+    error(
       'json-imports-nothing',
       'the console reads JSON text by the same grammar',
       { path: '^src/platform/json/' },

@@ -14,7 +14,7 @@ const { hasOpaqueEscapes, skipValue } = await import(
 const { elementSpans, memberSpans } = await import(
   new URL('src/platform/json/json-text.js', dist).href
 );
-const { objectDigest } = await import(new URL('src/tracing/objects/digest.js', dist).href);
+const { objectDigest } = await import(new URL('src/tracing/objects/digests/digest.js', dist).href);
 
 const prose = 'The quick brown fox jumps over the lazy dog, and says "why"?\n'.repeat(60);
 const chinese = '敏捷的棕色狐狸跳过了懒狗。'.repeat(200);

@@ -10,7 +10,7 @@ SELECT f.place, (CASE WHEN starts_with(f.feedback_type, $1::text) THEN $2::text 
   WHERE c.project_id = $11 AND c.id = split_part(f.ref, '/', $12::int) LIMIT 1) IS NOT FALSE
   WHEN split_part(f.ref, '/', $13::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
   WHERE c.project_id = $14 AND c.trace_id = split_part(f.ref, '/', $15::int)) IS NOT FALSE
-  ELSE TRUE END AND f.feedback_type = ANY($16::text[]) OFFSET 0) "f"
+  ELSE TRUE END AND (f.feedback_type = ANY($16::text[])) OFFSET 0) "f"
   ORDER BY f.created_at DESC, f.id DESC LIMIT $17::bigint) f) f
   WHERE f.bytes <= $18::bigint ORDER BY f.created_at, f.id;
 

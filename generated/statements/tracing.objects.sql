@@ -1,5 +1,18 @@
 -- Statements in the order of the code, written by `npm run generate:statements`: nothing reads them but people.
 
+-- objects-erasing.query:allVersions
+SELECT v.version_index FROM object_versions v WHERE v.project_id = $1 AND v.object_id = $2;
+
+-- objects-erasing.query:lastDigests
+SELECT DISTINCT v.digest FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[])
+  AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
+  AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
+
+-- objects-erasing.query:versionsErase
+DELETE FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[]) RETURNING 1;
+
 -- files.query:insertSmallFileQuery
 WITH file AS (
   INSERT INTO files (project_id, digest, upload_id, size_bytes)
@@ -56,19 +69,6 @@ SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."pro
 
 -- object-version.entity
 SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "object_versions" "ObjectVersion" WHERE (("ObjectVersion"."project_id" = $1) AND ("ObjectVersion"."object_id" = $2) AND ("ObjectVersion"."is_latest" = $3))) LIMIT 1;
-
--- objects-erasing.query:allVersions
-SELECT v.version_index FROM object_versions v WHERE v.project_id = $1 AND v.object_id = $2;
-
--- objects-erasing.query:lastDigests
-SELECT DISTINCT v.digest FROM object_versions v
-  WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[])
-  AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
-  AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
-
--- objects-erasing.query:versionsErase
-DELETE FROM object_versions v
-  WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[]) RETURNING 1;
 
 -- objects.query:objectsQuery
 SELECT row_to_json(o)::text FROM (

@@ -35,7 +35,7 @@ import {
 import { UNREAD_SECONDS } from '../../src/platform/http/context.js';
 import { MAX_EVENTS } from '../../src/doors/langfuse/langfuse.dto.js';
 import { MAX_SCORES } from '../../src/doors/langfuse/langfuse.service.js';
-import { MAX_TAGS } from '../../src/tracing/objects/labels.dto.js';
+import { MAX_TAGS } from '../../src/tracing/objects/labels/labels.dto.js';
 import { MAX_BATCH } from '../../src/tracing/calls/calls.dto.js';
 import { LARGE_AT_ONCE, SMALL_BYTES } from '../../src/tracing/calls/calls.service.js';
 import { MAX_EXCEPTION } from '../../src/tracing/calls/ingest/text-repair.js';
@@ -69,8 +69,8 @@ import { MAX_PART_BYTES } from '../../src/training/checkpoints/checkpoint-files.
 import { MAX_CONFIG_BYTES } from '../../src/training/jobs/queue.service.js';
 import { MAX_TEXT } from '../../src/training/jobs/trainer.dto.js';
 import { MAX_FILE_NAME, MAX_FILES, MAX_PARTS } from '../../src/training/manifest.dto.js';
-import { MAX_FILE_BYTES } from '../../src/tracing/objects/files.service.js';
-import { MAX_ROWS } from '../../src/tracing/objects/tables.dto.js';
+import { MAX_FILE_BYTES } from '../../src/tracing/objects/files/files.service.js';
+import { MAX_ROWS } from '../../src/tracing/objects/tables/tables.dto.js';
 import { MAX_NAME, MAX_NAME_BYTES, MAX_STEPS } from '../../src/platform/query/columns.js';
 import { MAX_POSITION_BYTES } from '../../src/platform/query/keyset.js';
 import {

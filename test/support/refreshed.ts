@@ -1,5 +1,5 @@
 import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
-import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials.refresher.js';
+import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials/kept-trials.refresher.js';
 import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import type { TestApp } from './app.js';

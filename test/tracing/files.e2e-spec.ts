@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { bytesDigest } from '../../src/tracing/objects/digest.js';
+import { bytesDigest } from '../../src/tracing/objects/digests/digest.js';
 import { type Answer, basic, startApp, type TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
-import { FilesService } from '../../src/tracing/objects/files.service.js';
+import { FilesService } from '../../src/tracing/objects/files/files.service.js';
 import { StagedUploads } from '../../src/platform/database/staged-uploads.js';
 
 const PROJECT = 'acme/demo';

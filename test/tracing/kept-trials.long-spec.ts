@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials.refresher.js';
+import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials/kept-trials.refresher.js';
 import { scanQuery } from '../../src/tracing/evaluations/trial-scan.query.js';
 import { addKeptChunk, scannedTrial, type Trial } from '../../src/tracing/evaluations/trials.js';
 import { useApp } from '../support/app.js';

@@ -1,4 +1,4 @@
-import { objectDigest } from '../../src/tracing/objects/digest.js';
+import { objectDigest } from '../../src/tracing/objects/digests/digest.js';
 import type { ObjectsQueryDto } from '../../src/tracing/objects/objects.dto.js';
 import { unlessCluster } from '../support/database.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';

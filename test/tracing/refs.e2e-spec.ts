@@ -1,4 +1,4 @@
-import { objectDigest } from '../../src/tracing/objects/digest.js';
+import { objectDigest } from '../../src/tracing/objects/digests/digest.js';
 import { useApp } from '../support/app.js';
 
 const PROJECT = 'acme/demo';

@@ -1,8 +1,8 @@
-import { objectDigest, tableDigest } from '../../src/tracing/objects/digest.js';
+import { objectDigest, tableDigest } from '../../src/tracing/objects/digests/digest.js';
 import type { Sql } from '../../src/platform/query/sql.js';
 import { unlessCluster } from '../support/database.js';
 import { startApp, type TestApp } from '../support/app.js';
-import { tableRowsQuery, tableStatsQuery } from '../../src/tracing/objects/tables.query.js';
+import { tableRowsQuery, tableStatsQuery } from '../../src/tracing/objects/tables/tables.query.js';
 
 const PROJECT = 'acme/demo';
 let app: TestApp;

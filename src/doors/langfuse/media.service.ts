@@ -8,7 +8,7 @@ import { ApiError, invalidRequest } from '../../platform/errors.js';
 import type { Context } from '../../platform/http/context.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { readInflated, STREAMED_RATE } from '../../platform/http/inflated-body.js';
-import { FilesService, MAX_FILE_BYTES } from '../../tracing/objects/files.service.js';
+import { FilesService, MAX_FILE_BYTES } from '../../tracing/objects/files/files.service.js';
 import { Media } from './media.entity.js';
 import type { MediaDto, MediaReportDto, MediaUploadDto, MediaUploadUrlDto } from './media.dto.js';
 import { announceMediaQuery, keepMediaQuery } from './media.query.js';

@@ -7,7 +7,7 @@ import { refTo, SCHEME } from '../../platform/http/refs.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { ObjectsService } from '../objects/objects.service.js';
-import { TablesService } from '../objects/tables.service.js';
+import { TablesService } from '../objects/tables/tables.service.js';
 import { type DatasetRow, CallRowsService } from './call-rows.service.js';
 import {
   type DatasetAddDto,

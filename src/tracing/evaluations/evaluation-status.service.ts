@@ -5,7 +5,7 @@ import { parseRef } from '../../platform/http/refs.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { CallsService } from '../calls/calls.service.js';
 import { ObjectsService } from '../objects/objects.service.js';
-import { TablesService } from '../objects/tables.service.js';
+import { TablesService } from '../objects/tables/tables.service.js';
 import type { EvaluationStatusQueryDto } from './eval-results.dto.js';
 import { EvalResultsService } from './eval-results.service.js';
 

@@ -6,7 +6,7 @@ import { EvalResultsController } from './eval-results.controller.js';
 import { EvalResultsService } from './eval-results.service.js';
 import { EvaluationStatusService } from './evaluation-status.service.js';
 import { EvaluationsController } from './evaluations.controller.js';
-import { KeptTrialsRefresher } from './kept-trials.refresher.js';
+import { KeptTrialsRefresher } from './kept-trials/kept-trials.refresher.js';
 
 /** Evaluations. They are recorded as calls and objects, and read as rows of results. */
 @Module({

@@ -11,7 +11,7 @@ import { compile } from '../../platform/query/expression.js';
 import { computedOnce, lookedUp } from '../../platform/query/plans.js';
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
-import { keptRuns } from './kept-trials.query.js';
+import { keptRuns } from './kept-trials/kept-trials.query.js';
 import {
   belowTrial,
   document,

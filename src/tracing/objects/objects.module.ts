@@ -1,15 +1,15 @@
 import { Module } from '@nestjs/common';
-import { FilesController } from './files.controller.js';
-import { FilesService } from './files.service.js';
-import { LabelsController } from './labels.controller.js';
-import { LabelsService } from './labels.service.js';
-import { ObjectsErasingController } from './objects-erasing.controller.js';
-import { ObjectsErasingService } from './objects-erasing.service.js';
+import { FilesController } from './files/files.controller.js';
+import { FilesService } from './files/files.service.js';
+import { LabelsController } from './labels/labels.controller.js';
+import { LabelsService } from './labels/labels.service.js';
+import { ObjectsErasingController } from './erasing/objects-erasing.controller.js';
+import { ObjectsErasingService } from './erasing/objects-erasing.service.js';
 import { ObjectsController } from './objects.controller.js';
 import { ObjectsService } from './objects.service.js';
 import { RefsService } from './refs.service.js';
-import { TablesController } from './tables.controller.js';
-import { TablesService } from './tables.service.js';
+import { TablesController } from './tables/tables.controller.js';
+import { TablesService } from './tables/tables.service.js';
 
 /** Versions of objects and ops, which SDKs publish before they trace, with their tables and files. */
 @Module({

@@ -4,9 +4,9 @@ import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import { assertExpected, objectDigest } from './digest.js';
-import { labelsDelete } from './labels.query.js';
-import { isLarge, largeDigest } from './large-digest.js';
+import { assertExpected, objectDigest } from './digests/digest.js';
+import { labelsDelete } from './labels/labels.query.js';
+import { isLarge, largeDigest } from './digests/large-digest.js';
 import { objectClass } from './object-class.js';
 import type {
   ObjectCreateDto,
@@ -31,7 +31,7 @@ import {
   smallValueQuery,
   versionQuery,
 } from './objects.query.js';
-import { resolveAliases } from './alias-resolution.js';
+import { resolveAliases } from './labels/alias-resolution.js';
 import { OBJECTS } from './object-version.entity.js';
 
 const OBJS_DELETE = auditAction('objs.delete');

@@ -8,9 +8,9 @@ import { parseRef, SCHEME } from '../../platform/http/refs.js';
 import { Database } from '../../platform/database/database.js';
 import { type PathStep, textsAt } from '../../platform/json/json-paths.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
-import { isRowDigest } from './row-digests.js';
-import { resolveAliases } from './alias-resolution.js';
-import { rowQuery } from './tables.query.js';
+import { isRowDigest } from './tables/row-digests.js';
+import { resolveAliases } from './labels/alias-resolution.js';
+import { rowQuery } from './tables/tables.query.js';
 
 /** Bytes of values that one fetch reads together. */
 const FETCHED_BYTES = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { isRowDigest } from './row-digests.js';
+import { isRowDigest } from './tables/row-digests.js';
 
 /** The version of an object that a client's word selects. */
 export type VersionSelector = 'latest' | { index: number } | { digest: string } | { alias: string };

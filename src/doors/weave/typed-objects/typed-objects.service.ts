@@ -9,9 +9,9 @@ import {
   objectText,
   valueAt,
 } from '../../../platform/json/json-text.js';
-import { FilesService } from '../../../tracing/objects/files.service.js';
+import { FilesService } from '../../../tracing/objects/files/files.service.js';
 import { ObjectsService } from '../../../tracing/objects/objects.service.js';
-import { TablesService } from '../../../tracing/objects/tables.service.js';
+import { TablesService } from '../../../tracing/objects/tables/tables.service.js';
 import type {
   DatasetCreateDto,
   DeletedDto,

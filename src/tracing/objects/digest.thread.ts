@@ -1,4 +1,0 @@
-import { answerJobs } from '../../platform/process/worker-thread.js';
-import { objectDigest } from './digest.js';
-
-answerJobs(objectDigest);

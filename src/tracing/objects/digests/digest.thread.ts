@@ -1,0 +1,4 @@
+import { answerJobs } from '../../../platform/process/worker-thread.js';
+import { objectDigest } from './digest.js';
+
+answerJobs(objectDigest);
