@@ -489,7 +489,7 @@ describe('metrics and logs', () => {
     rejects: 'rejectedDataPoints',
     why: /no metrics.*OTEL_METRICS_EXPORTER=none/,
   };
-  const NO_LOGS = { rejects: 'rejectedLogRecords', why: /gen_ai\.\*.*Claude Code.*not kept/ };
+  const NO_LOGS = { rejects: 'rejectedLogRecords', why: /gen_ai\.\*.*Claude Code.*does not store other/ };
 
   it.each([
     ['a gauge', '/v1/metrics', metricsOf([{ gauge: { dataPoints: points(2) } }]), '2', NO_METRICS],
