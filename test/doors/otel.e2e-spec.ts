@@ -487,7 +487,7 @@ describe('metrics and logs', () => {
   });
   const NO_METRICS = {
     rejects: 'rejectedDataPoints',
-    why: /no metrics.*OTEL_METRICS_EXPORTER=none/,
+    why: /does not store metrics.*OTEL_METRICS_EXPORTER=none/,
   };
   const NO_LOGS = { rejects: 'rejectedLogRecords', why: /gen_ai\.\*.*Claude Code.*does not store other/ };
 
