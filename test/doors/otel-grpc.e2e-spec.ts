@@ -195,7 +195,7 @@ describe('OTLP over gRPC', () => {
       {
         partialSuccess: {
           rejectedLogRecords: '2',
-          errorMessage: expect.stringContaining('no metrics'),
+          errorMessage: expect.stringContaining('does not store metrics'),
         },
       },
     ]);
