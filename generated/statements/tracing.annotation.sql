@@ -38,7 +38,8 @@ INSERT INTO annotation_queue_items (project_id, id, queue_id, position, call_id,
   FROM unnest($6::text[], $7::text[]) WITH ORDINALITY t (id, item_id, n)
   CROSS JOIN LATERAL (SELECT c.id, c.started_at, c.ended_at, c.op_name, c.trace_id FROM calls c
   WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id AND NOT EXISTS (
-  SELECT FROM annotation_queue_items i WHERE i.project_id = $9 AND i.queue_id = $10 AND i.call_id = t.id) OFFSET 0) "c";
+  SELECT FROM annotation_queue_items i WHERE i.project_id = $9 AND i.queue_id = $10 AND i.call_id = t.id) OFFSET 0) "c"
+  RETURNING 1;
 
 -- annotation-progress.entity
 INSERT INTO "annotation_progress"("project_id", "item_id", "user_id", "state", "updated_at") VALUES ($1, $2, $3, $4, now()) ON CONFLICT ( "project_id", "item_id", "user_id" ) DO UPDATE SET "project_id" = EXCLUDED."project_id", "item_id" = EXCLUDED."item_id", "user_id" = EXCLUDED."user_id", "state" = EXCLUDED."state", "updated_at" = EXCLUDED."updated_at" RETURNING "updated_at";

@@ -18,7 +18,8 @@ SELECT row_to_json(t)::text AS json FROM (
   LIMIT $2::bigint OFFSET $3::bigint) t; -- a list
 
 -- costs.query:purgeQuery
-DELETE FROM costs p WHERE p.project_id = $1 AND (p.llm_id = $2::text);
+WITH gone AS (DELETE FROM costs p WHERE p.project_id = $1 AND (p.llm_id = $2::text) RETURNING 1)
+  SELECT count(*)::int AS num_purged FROM gone;
 
 -- costs.query:usageQuery
 SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,

@@ -51,7 +51,8 @@ SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1 AND 
   ELSE TRUE END;
 
 -- feedback.query:purgeQuery
-DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text);
+WITH gone AS (DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text) RETURNING 1)
+  SELECT count(*)::int AS num_purged FROM gone;
 
 -- feedback.query:mergeableQuery
 SELECT f.feedback_type, f.ref, f.payload::text AS payload, f.event_times::text AS event_times

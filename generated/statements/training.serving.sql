@@ -28,7 +28,8 @@ DELETE FROM served_checkpoints
 
 -- serving.query:servingDelete
 DELETE FROM served_checkpoints
-  WHERE project_id = $1 AND model_id = $2::uuid AND step = $3 AND provider = $4;
+  WHERE project_id = $1 AND model_id = $2::uuid AND step = $3 AND provider = $4
+  RETURNING 1;
 
 -- serving.query:nameTakenQuery
 SELECT 1 FROM served_checkpoints

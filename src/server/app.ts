@@ -62,7 +62,10 @@ export async function createApp(
   app.use((request: Request, _: Response, next: NextFunction) =>
     shortWrites.test(request.path) && !request.context.trace
       ? next()
-      : database.runFor(() => request.user?.owner ?? '', next, requestSubject(request)),
+      : database.scope.run(
+          { owner: () => request.user?.owner ?? '', subject: requestSubject(request) },
+          next,
+        ),
   );
   const server: Server = app.getHttpServer();
   limitTimes(server, config);

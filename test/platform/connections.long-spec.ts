@@ -242,21 +242,15 @@ describe('the connections of a process', () => {
     let free!: () => void;
     const isOver = new Promise<void>((resolve) => (free = resolve));
     const held = Array.from({ length: POOL }, () =>
-      database.runFor(
-        () => 'a/0',
-        () => database.transaction(() => isOver),
-      ),
+      database.transaction({ owner: 'a/0' }, () => isOver),
     );
     await until(() => database.pool.totalCount - database.pool.idleCount === POOL);
     const served: string[] = [];
     const ask = (owner: string) =>
-      database.runFor(
-        () => owner,
-        async () => {
-          await database.repository(ApiKey).countBy({ userName: 'nobody' });
-          served.push(owner);
-        },
-      );
+      database.scope.run({ owner: () => owner }, async () => {
+        await database.repository(ApiKey).countBy({ userName: 'nobody' });
+        served.push(owner);
+      });
     const all = [...Array.from({ length: 40 }, (_, i) => ask(`a/${i}`)), ask('b/1')];
     await until(() => database.waitingCount >= all.length).finally(free);
     await Promise.all([...held, ...all]);

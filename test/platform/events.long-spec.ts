@@ -90,16 +90,16 @@ describe('a stream of events', () => {
     const database = app.app.get(Database);
     const told: string[] = [];
     jest
-      .spyOn(database.changes, 'note')
+      .spyOn(database.changes, 'noteCommitted')
       .mockImplementation((project, kind) => void told.push(`${project} ${kind}`));
     await database.transaction(async () => {
-      database.note('acme/tx', JOBS);
-      await database.transaction(async () => database.note('acme/tx', CALLS));
+      database.changes.note('acme/tx', JOBS);
+      await database.transaction(async () => database.changes.note('acme/tx', CALLS));
       expect(told).toEqual([]);
     });
     expect(told).toEqual(['acme/tx jobs', 'acme/tx calls']);
-    const failing = database.long(async () => {
-      database.note('acme/tx', MODELS);
+    const failing = database.transaction({ long: 'read' }, async () => {
+      database.changes.note('acme/tx', MODELS);
       throw new Error('no');
     });
     await expect(failing).rejects.toThrow('no');
@@ -221,8 +221,8 @@ describe('what is told', () => {
   beforeAll(async () => {
     planted = await plant(app, 'acme/planted');
     const changes = app.app.get(Database).changes;
-    const note = changes.note.bind(changes);
-    jest.spyOn(changes, 'note').mockImplementation((project, kind) => {
+    const note = changes.noteCommitted.bind(changes);
+    jest.spyOn(changes, 'noteCommitted').mockImplementation((project, kind) => {
       if (project === planted.project) told.add(kind);
       note(project, kind);
     });
@@ -247,7 +247,7 @@ it('is told what a process has noted when that ends', async () => {
   expect(await watching.next()).toEqual(KINDS);
   const { app: other } = await openApp(app.databaseUrl);
   await other.init();
-  for (const kind of [CALLS, JOBS]) other.get(Database).note('acme/end', kind);
+  for (const kind of [CALLS, JOBS]) other.get(Database).changes.note('acme/end', kind);
   await other.close();
   const told: ChangeKind[] = [];
   while (!told.includes(JOBS)) told.push(...(await watching.next())!);

@@ -40,7 +40,7 @@ export const MAX_SCORES = 1000;
 /** Maximum size of the stored documents that are changed at once. They are read and written again. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 
-/** Parts above this size take long to read and write again. They run as `long` work of `Database.alone`. */
+/** Parts above this size take long to read and write again. They run as long work. */
 const SHORT_BYTES = 2 * 1024 * 1024;
 
 interface BatchEvent {
@@ -88,11 +88,9 @@ export class LangfuseService {
     }
     for (const part of await this.readParts(observed, projectId)) {
       await caller.assertValid();
-      const isShort = part.bytes <= SHORT_BYTES;
-      await this.database.alone(
-        lock(EVENTS, projectId),
-        () => this.store(part, projectId, caller, outcomes),
-        isShort ? 'short' : 'long',
+      const long = part.bytes > SHORT_BYTES ? 'read' : undefined;
+      await this.database.transaction({ lock: lock(EVENTS, projectId), long }, () =>
+        this.store(part, projectId, caller, outcomes),
       );
     }
     for (const { place, event } of scores) {

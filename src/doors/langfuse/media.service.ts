@@ -166,7 +166,7 @@ export class MediaService {
   }
 
   private inShareOf<T>(projectId: string, work: () => Promise<T>): Promise<T> {
-    return this.database.runFor(() => `${projectId.split('/')[0]!}/media`, work);
+    return this.database.scope.run({ owner: () => `${projectId.split('/')[0]!}/media` }, work);
   }
 
   private find(projectId: string, id: string): Promise<Media | null> {

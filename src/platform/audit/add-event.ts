@@ -62,7 +62,7 @@ export const addEvent = (database: Database, event: NewAuditEvent) =>
 
 /** Adds an event without another change. It works even while writes are refused because the disk is nearly full. */
 export const addEventAlone = (database: Database, event: NewAuditEvent) =>
-  database.urgently(() => database.transaction(() => addEvent(database, event)));
+  database.transaction({ isUrgent: true }, () => addEvent(database, event));
 
 /**
  * Adds an event before its action begins.

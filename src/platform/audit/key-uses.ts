@@ -27,7 +27,7 @@ export class KeyUses {
     this.days.set(key.keyId, day);
     const event = { action: KEYS_USE, by: key, target: key.keyId, scopes: key.scopes };
     const insert = () => addKeyUse(this.database, event);
-    const inserted = this.database.urgently(() => this.database.transaction(insert));
+    const inserted = this.database.transaction({ isUrgent: true }, insert);
     inserted.catch((error: unknown) => {
       this.days.delete(key.keyId); // retried with the key's next connection
       this.logger.warn(error);

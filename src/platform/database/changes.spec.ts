@@ -10,10 +10,13 @@ afterEach(() => jest.useRealTimers());
 /** Records the notices of each statement. `refuse` makes the next statement fail. */
 function changesTo(told: string[][]) {
   const at = { isAway: false };
-  const changes = new Changes(async (statement) => {
-    if (at.isAway) throw new Error('away');
-    told.push(statement.toQuery().values.at(-1) as string[]);
-  });
+  const changes = new Changes(
+    async (statement) => {
+      if (at.isAway) throw new Error('away');
+      told.push(statement.toQuery().values.at(-1) as string[]);
+    },
+    () => undefined,
+  );
   return { changes, at };
 }
 
@@ -97,10 +100,13 @@ it('reads past kinds that this version does not know', () =>
 it('tells what is left after the statement under way, not beside it', async () => {
   const told: string[][] = [];
   let end = () => {};
-  const changes = new Changes(async (statement) => {
-    told.push(statement.toQuery().values.at(-1) as string[]);
-    await new Promise<void>((resolve) => (end = resolve));
-  });
+  const changes = new Changes(
+    async (statement) => {
+      told.push(statement.toQuery().values.at(-1) as string[]);
+      await new Promise<void>((resolve) => (end = resolve));
+    },
+    () => undefined,
+  );
   changes.note('a/b', CALLS);
   changes.note('a/b', JOBS);
   const flushed = changes.flush();

@@ -36,9 +36,23 @@ export class Changes {
   private telling: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly run: (statement: Sql) => Promise<unknown>) {}
+  constructor(
+    private readonly run: (statement: Sql) => Promise<unknown>,
+    /** Returns the changes of the open transaction, if there is one. */
+    private readonly uncommitted: () => NotedChanges | undefined,
+  ) {}
 
+  /**
+   * Notifies watchers of a project, in every process, that something of the kind was written. Inside a transaction the
+   * notice is sent after the commit, otherwise now.
+   */
   note(projectId: string, kind: ChangeKind): void {
+    const uncommitted = this.uncommitted();
+    if (uncommitted) noteChange(uncommitted, projectId, kind);
+    else this.noteCommitted(projectId, kind);
+  }
+
+  noteCommitted(projectId: string, kind: ChangeKind): void {
     if (this.noted.size < MAX_PROJECTS || this.noted.has(projectId))
       noteChange(this.noted, projectId, kind);
     else this.isOverflown = true;

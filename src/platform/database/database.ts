@@ -1,29 +1,19 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
-import type { CopyRows } from '../query/binary-copy.js';
-import type { PreparedStatement, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
-import { selfTracer } from '../process/self-tracer.js';
-import { Changes, type ChangeKind, noteChange, type NotedChanges } from './changes.js';
 import { Connections } from '../pg/connections.js';
-import {
-  driverPool,
-  lendToRepositories,
-  type Pool,
-  type PoolClient,
-  repositoryOn,
-} from '../pg/driver.js';
+import { driverPool, lendToRepositories, type Pool, repositoryOn } from '../pg/driver.js';
 import { PreparedPlans } from '../pg/prepared-plans.js';
 import { RawRowReader } from '../pg/raw-row-reader.js';
-import { type RowBatcher, RowStream, TextRows } from './row-stream.js';
+import { selfTracer } from '../process/self-tracer.js';
+import { statementName, type StatementWatch, watchStatements } from '../process/statement-watch.js';
+import type { CopyRows } from '../query/binary-copy.js';
+import type { PreparedStatement, Sql } from '../query/sql.js';
+import { Changes } from './changes.js';
 import { type ConnectionSlot, ConnectionSlots, tooManyLong } from './connection-slots.js';
-import {
-  statementName,
-  type StatementWatch,
-  type StatementSubject,
-  watchStatements,
-} from '../process/statement-watch.js';
+import { STATEMENT_MS } from './limits.js';
+import { type RowBatcher, RowStream, TextRows } from './row-stream.js';
+import { type OpenTransaction, WorkScope } from './work-scope.js';
 
 /**
  * Number of connections that no work may hold for long: two fifths of the pool, at least one. In a pool of ten, these
@@ -31,17 +21,38 @@ import {
  */
 const keptConnections = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
-/** State shared by the statements of an asynchronous context. */
-interface StatementScope {
-  /** Returns the owner of the work, as defined by `Shares`. */
-  key: () => string;
-  client?: PoolClient;
-  noted?: NotedChanges;
-  /** Set where the connection may be held for long. `statementMs` is the limit of one statement on it. */
-  slot?: ConnectionSlot;
-  statementMs?: number;
+interface QueryOptions {
+  /** The owner of the work, as defined by `Shares`. By default it is that of the asynchronous context. */
+  owner?: string | undefined;
+  /**
+   * The work may hold its connection for long, so it waits for a slot first. The value names the time limit of one
+   * statement: that of a long read, of a write that may wait for locks, or of work over many rows.
+   */
+  long?: 'read' | 'write' | 'bulk' | undefined;
+  /**
+   * The work may write while the database is read-only by default, as it is when its disk is nearly full. It frees
+   * space, or it is a small write that must not wait.
+   */
   isUrgent?: boolean | undefined;
-  subject?: StatementSubject | undefined;
+}
+
+export interface TransactionOptions extends QueryOptions {
+  /**
+   * A statement that takes an advisory lock before the work. Work of this process that wants the same lock queues here
+   * first, so that a busy lock uses one connection and not the whole pool.
+   */
+  lock?: Sql;
+  /** The work runs in an open transaction. When it fails, only its own changes are undone. */
+  isSavepoint?: boolean;
+}
+
+interface StreamOptions {
+  owner?: string;
+  rows?: RowBatcher<unknown>;
+  maxBatch?: number;
+  firstBatch?: number;
+  /** Connections keep the plan of the statement. The plan must suit all values, and the text must vary little. */
+  isPlanKept?: boolean;
 }
 
 /** A connection outside the pool's transactions. Values in the text passed to `run` must be quoted already. */
@@ -50,30 +61,24 @@ export interface DedicatedConnection {
   query: <Row>(query: Sql<Row>) => Promise<Row[]>;
 }
 
-const OURS = () => '';
-
-interface StreamOptions {
-  rows?: RowBatcher<unknown>;
-  maxBatch?: number;
-  firstBatch?: number;
-  /** Connections keep the plan of the statement. The plan must suit all values, and the text must vary little. */
-  isPlanKept?: boolean;
-}
+/** The owner of the service's own work. */
+const OURS = '';
 
 /**
  * Runs statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context
  * uses the transaction's connection, and so does a `repository` that was created inside it.
  *
- * Work that may hold a connection for long goes through `long` or `stream`. It shares a part of the pool fairly by
- * entity and key. The rest of the pool is kept for short statements.
+ * Work that may hold a connection for long takes a slot: `long`, `stream` and `session`. It shares a part of the pool
+ * fairly by entity and key. The rest of the pool is kept for short statements.
  */
 @Injectable()
 export class Database {
-  private readonly scopes = new AsyncLocalStorage<StatementScope>();
+  readonly scope = new WorkScope();
   private readonly slots: ConnectionSlots;
   private readonly keptPlans = new PreparedPlans();
-  readonly changes = new Changes((statement) =>
-    this.connections.query(OURS(), statement.toQuery()),
+  readonly changes = new Changes(
+    (statement) => this.connections.query(OURS, statement.toQuery()),
+    () => this.scope.open?.noted,
   );
   /** The last queued work for each lock, keyed by the lock's statement. */
   private readonly queues = new Map<string, Promise<unknown>>();
@@ -91,12 +96,12 @@ export class Database {
     @Inject(CONFIG) { readTimeoutSeconds, maxBodyBytes, slowQueryMs }: Config,
   ) {
     if (slowQueryMs > 0 || selfTracer())
-      this.watch = watchStatements(slowQueryMs, () => this.scope?.subject);
+      this.watch = watchStatements(slowQueryMs, () => this.scope.subject);
     this.readMs = readTimeoutSeconds * 1000;
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
     this.slots = new ConnectionSlots(poolSize - keptConnections(poolSize));
-    lendToRepositories(dataSource, () => this.connections.connect(this.key()));
+    lendToRepositories(dataSource, () => this.connections.connect(this.scope.owner));
   }
 
   /** Exposes the state and options of the pool, but no way to run statements, whose values might then not be bound. */
@@ -120,66 +125,34 @@ export class Database {
   }
 
   get inTransaction(): boolean {
-    return this.scope?.client !== undefined;
-  }
-
-  private get scope(): StatementScope | undefined {
-    return this.scopes.getStore();
+    return this.scope.open !== undefined;
   }
 
   /**
-   * Runs `work` for an owner. The owner need not be known before the first slot is taken; an empty one is the service
-   * itself. `subject` describes the work to statement watchers. Within a traced request the work stays in the request's
-   * trace.
+   * Runs a statement, and returns its rows or what the batcher `rows` makes of them. With `long` or `isUrgent` it runs
+   * in a transaction. Routes with `@ShortWrites()` run outside of any asynchronous context and pass `owner`.
    */
-  runFor<T>(key: () => string, work: () => T, subject?: StatementSubject): T {
-    const { isUrgent, subject: outer } = this.scope ?? {};
-    const inner = subject ? { trace: outer?.trace, ...subject } : outer;
-    return this.scopes.run({ key, isUrgent, subject: inner }, work);
-  }
-
-  /**
-   * Lets transactions that begin within `work` write while the database is read-only by default, as it is when its disk
-   * is nearly full. Use it for work that frees space, and for small writes that must not wait. It does not apply to
-   * statements outside of a transaction.
-   */
-  urgently<T>(work: () => T): T {
-    return this.scopes.run({ key: this.key, ...this.scope, isUrgent: true }, work);
-  }
-
-  /** Returns the owner of the asynchronous context. Callbacks that run in other contexts pass it to `runFor`. */
-  get key(): () => string {
-    return this.scope?.key ?? OURS;
-  }
-
-  /**
-   * Notifies watchers of a project, in every process, that something of the kind was written. Inside a transaction the
-   * notice is sent after the commit, otherwise now.
-   */
-  note(projectId: string, kind: ChangeKind): void {
-    const noted = this.scope?.noted;
-    if (noted) noteChange(noted, projectId, kind);
-    else this.changes.note(projectId, kind);
-  }
-
-  /** Runs a statement. `owner` is for routes with `@ShortWrites()`, which run outside of any asynchronous context. */
-  async query<Row>(query: Sql<Row> | PreparedStatement<Row>, owner?: string): Promise<Row[]> {
-    return (await this.ask('toQuery' in query ? query.toQuery() : query, owner)).rows as Row[];
-  }
-
-  /** Runs a statement and returns how many rows it wrote. */
-  async write(query: Sql): Promise<number> {
-    return (await this.ask(query.toQuery())).rowCount ?? 0;
+  query<T>(query: Sql, options: { rows: RowBatcher<T> }): Promise<T>;
+  query<Row>(query: Sql<Row> | PreparedStatement<Row>, options?: QueryOptions): Promise<Row[]>;
+  async query(
+    query: Sql | PreparedStatement,
+    { owner, long, isUrgent, rows }: QueryOptions & { rows?: RowBatcher<unknown> } = {},
+  ): Promise<unknown> {
+    if (long || isUrgent)
+      return this.transaction({ owner, long, isUrgent }, () => this.query(query));
+    const statement = 'toQuery' in query ? query.toQuery() : query;
+    if (rows) return this.readRows(statement, rows);
+    const { open } = this.scope;
+    const result = open
+      ? open.client.query(statement)
+      : this.connections.query(owner ?? this.scope.owner, statement);
+    return (await result).rows;
   }
 
   /** Stores all rows or none of them, in a transaction of its own. */
   async copy(rows: CopyRows): Promise<void> {
     if (this.inTransaction) throw new Error('rows are copied outside of transactions');
-    await this.connections.copy(this.key(), rows);
-  }
-
-  private ask(query: { text: string; values: unknown[] }, owner = this.key()) {
-    return this.scope?.client?.query(query) ?? this.connections.query(owner, query);
+    await this.connections.copy(this.scope.owner, rows);
   }
 
   /**
@@ -187,15 +160,85 @@ export class Database {
    * guarded state transitions. The key of a row of a project includes its `project_id`.
    */
   repository<Row extends ObjectLiteral>(entity: EntityTarget<Row>): Repository<Row> {
-    const client = this.scope?.client;
-    return client
-      ? repositoryOn(client, this.dataSource, entity)
+    const { open } = this.scope;
+    return open
+      ? repositoryOn(open.client, this.dataSource, entity)
       : this.dataSource.getRepository(entity);
   }
 
-  /** Runs a query on a connection of its own, and returns its rows as the batcher `rows` builds them. */
-  async rows<T>(query: Sql, rows: RowBatcher<T>): Promise<T> {
-    const client = await this.connections.connect(this.key());
+  /**
+   * Runs `work` in the open transaction, or in a new one that is committed before this resolves.
+   * @throws Busy when too much long work is under way
+   */
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+  transaction<T>(options: TransactionOptions, work: () => Promise<T>): Promise<T>;
+  async transaction<T>(...given: unknown[]): Promise<T> {
+    const work = given.pop() as () => Promise<T>;
+    const [{ lock, isSavepoint, ...options } = {}] = given as TransactionOptions[];
+    if (lock) return this.locked(lock, options, work);
+    if (isSavepoint) return this.savepoint(work);
+    if (options.long) return this.long(options, work);
+    return this.inTransaction ? work() : this.begin(options, work);
+  }
+
+  /**
+   * Streams the rows of a query in batches of at most `maxBatch` rows. A batch contains the single text column of its
+   * rows, unless `rows` builds batches differently. The first batch has `firstBatch` rows, by default one, because rows
+   * may be large. Rows are read through a cursor, so memory does not grow with the result. A stream holds its
+   * connection until its reader has read everything. It is cut when its reader is too slow while others wait.
+   * @throws Busy when too much long work is under way
+   */
+  async stream(
+    query: Sql,
+    { owner, rows = new TextRows(), maxBatch, firstBatch, isPlanKept }: StreamOptions = {},
+  ): Promise<RowStream> {
+    const slot = await this.slots.take(owner ?? this.scope.owner);
+    try {
+      const client = await this.connections.connect(slot.key);
+      const asked = query.toQuery();
+      const stream = new RowStream(client, asked, rows, {
+        slot,
+        maxBatch,
+        firstBatch,
+        keptAs: isPlanKept ? this.keptPlans.name(asked.text) : undefined,
+        limits: this,
+        ended: this.watch?.(statementName(asked)),
+      });
+      return stream.once('close', () => this.slots.free(slot));
+    } catch (error) {
+      this.slots.free(slot);
+      throw error;
+    }
+  }
+
+  /**
+   * Runs the service's own work that cannot run in a transaction. Its connection is closed afterwards, with all its
+   * settings. The work fails when the signal is aborted.
+   * @throws Busy when too much long work is under way
+   */
+  async session(
+    work: (session: DedicatedConnection) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.slots.with(OURS, async () => {
+      const client = await this.connections.connect(OURS);
+      const cut = () => void client.end();
+      signal.addEventListener('abort', cut);
+      try {
+        signal.throwIfAborted();
+        await work({
+          run: async (statement) => void (await client.query(statement)),
+          query: async (query) => (await client.query(query.toQuery())).rows as never[],
+        });
+      } finally {
+        signal.removeEventListener('abort', cut);
+        client.release(true);
+      }
+    });
+  }
+
+  private async readRows<T>(statement: { text: string }, rows: RowBatcher<T>): Promise<T> {
+    const client = await this.connections.connect(this.scope.owner);
     let failure: Error | undefined;
     const fail = (error: unknown) => {
       failure ??= error as Error;
@@ -213,7 +256,7 @@ export class Database {
       onTooLarge: fail,
     });
     try {
-      await client.query(query.toQuery());
+      await client.query(statement);
       tap.close();
       return rows.take();
     } catch (error) {
@@ -223,25 +266,13 @@ export class Database {
     }
   }
 
-  /** Runs `work` in the open transaction, or in a new one that is committed before this resolves. */
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
-    return this.inTransaction
-      ? work()
-      : this.begin({ key: this.key, subject: this.scope?.subject }, '', work);
-  }
-
-  /**
-   * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Work of this process
-   * that wants the same lock queues here first, so that a busy lock uses one connection and not the whole pool. Work
-   * inside an open transaction (a request with an Idempotency-Key) skips the queue and waits for the lock itself.
-   * `long` work takes a slot when its turn comes.
-   */
-  async alone<T>(lock: Sql, work: () => Promise<T>, kind: 'short' | 'long' = 'short'): Promise<T> {
+  /** Work inside an open transaction, such as a request with an Idempotency-Key, waits for the lock without a queue. */
+  private async locked<T>(lock: Sql, options: QueryOptions, work: () => Promise<T>): Promise<T> {
     const lockedWork = async () => {
       await this.query(lock);
       return work();
     };
-    const locked = () => (kind === 'long' ? this.long(lockedWork) : this.transaction(lockedWork));
+    const locked = () => this.transaction(options, lockedWork);
     if (this.inTransaction) return locked();
     const { text, values } = lock.toQuery();
     const name = JSON.stringify([text, values]);
@@ -255,80 +286,63 @@ export class Database {
     }
   }
 
-  /**
-   * Runs `work` in a transaction on a connection that may be held for long. Each of its statements may take
-   * `statementMs`. Inside an open transaction it does not wait for a slot, because others may wait for that connection.
-   * @throws Busy when too much long work is under way
-   */
-  async long<T>(work: () => Promise<T>, statementMs = this.readMs): Promise<T> {
-    const { key, scope } = this;
-    if (scope?.slot) return this.lengthen(scope, statementMs, work);
-    const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
-    const limit = `SET LOCAL statement_timeout = ${statementMs}`;
+  private async long<T>(options: QueryOptions, work: () => Promise<T>): Promise<T> {
+    const { owner = this.scope.owner, long = 'read' } = options;
+    const statementMs = { ...STATEMENT_MS, read: this.readMs }[long];
+    const { open } = this.scope;
+    if (open) return this.lengthen(open, statementMs, work);
+    const slot = await this.slots.take(owner);
     try {
-      if (!scope?.client)
-        return await this.begin({ key, slot, statementMs, subject: scope?.subject }, limit, work);
-      await scope.client.query(limit);
-      return await this.scopes.run({ ...scope, slot, statementMs }, work);
+      return await this.begin(options, work, { slot, statementMs });
     } finally {
       this.slots.free(slot);
     }
   }
 
   /**
-   * Runs the service's own work that cannot run in a transaction. Its connection is closed afterwards, with all its
-   * settings. The work fails when the signal is aborted.
-   * @throws Busy when too much long work is under way
+   * Inside an open transaction the work does not wait for a slot, because others may wait for that connection. Inside
+   * long work the longer of the two limits is used.
    */
-  async aside(
-    work: (session: DedicatedConnection) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await this.slots.with(OURS(), async () => {
-      const client = await this.connections.connect(OURS());
-      const cut = () => void client.end();
-      signal.addEventListener('abort', cut);
-      try {
-        signal.throwIfAborted();
-        await work({
-          run: async (statement) => void (await client.query(statement)),
-          query: async (query) => (await client.query(query.toQuery())).rows as never[],
-        });
-      } finally {
-        signal.removeEventListener('abort', cut);
-        client.release(true);
-      }
-    });
-  }
-
-  /** Runs work inside work that has a slot. The longer of the two statement limits is used. */
   private async lengthen<T>(
-    scope: StatementScope,
+    open: OpenTransaction,
     statementMs: number,
     work: () => Promise<T>,
   ): Promise<T> {
-    if (statementMs <= scope.statementMs!) return work();
-    await scope.client!.query(`SET LOCAL statement_timeout = ${statementMs}`);
-    return this.scopes.run({ ...scope, statementMs }, work);
+    const { owner } = this.scope;
+    const { slot, statementMs: before } = open.hold ?? {
+      slot: this.slotNow(owner),
+      statementMs: 0,
+    };
+    if (statementMs <= before) return work();
+    try {
+      await open.client.query(`SET LOCAL statement_timeout = ${statementMs}`);
+      return await this.scope.join({ ...open, hold: { slot, statementMs } }, owner, work);
+    } finally {
+      if (!open.hold) this.slots.free(slot);
+    }
   }
 
-  private slotNow(key: string): ConnectionSlot {
-    const slot = this.slots.takeNow(key);
+  private slotNow(owner: string): ConnectionSlot {
+    const slot = this.slots.takeNow(owner);
     if (!slot) throw tooManyLong();
     return slot;
   }
 
-  private async begin<T>(scope: StatementScope, first: string, work: () => Promise<T>): Promise<T> {
-    const isUrgent = this.scope?.isUrgent ?? false;
-    const client = await this.connections.connect(scope.key());
-    const noted: NotedChanges = new Map();
+  private async begin<T>(
+    { owner = this.scope.owner, isUrgent = this.scope.isUrgent }: QueryOptions,
+    work: () => Promise<T>,
+    hold?: OpenTransaction['hold'],
+  ): Promise<T> {
+    const client = await this.connections.connect(owner);
+    const open: OpenTransaction = { client, noted: new Map(), hold };
+    const limit = hold ? `SET LOCAL statement_timeout = ${hold.statementMs}` : '';
     let failure: Error | undefined;
     try {
-      await client.query(`BEGIN ${isUrgent ? 'READ WRITE' : ''}; ${first}`);
-      const result = await this.scopes.run({ ...scope, isUrgent, client, noted }, work);
+      await client.query(`BEGIN ${isUrgent ? 'READ WRITE' : ''}; ${limit}`);
+      const result = await this.scope.join(open, owner, work);
       await client.query('COMMIT');
-      for (const [projectId, kinds] of noted)
-        for (const kind of kinds) this.changes.note(projectId, kind);
+      for (const [projectId, kinds] of open.noted)
+        for (const kind of kinds) this.changes.noteCommitted(projectId, kind);
       return result;
     } catch (error) {
       await client.query('ROLLBACK').catch((lost: Error) => (failure = lost));
@@ -338,11 +352,8 @@ export class Database {
     }
   }
 
-  /**
-   * Runs `work` in a savepoint. When it fails, only its own changes are undone and the outer transaction stays usable.
-   */
-  async savepoint<T>(work: () => Promise<T>): Promise<T> {
-    const client = this.scope?.client;
+  private async savepoint<T>(work: () => Promise<T>): Promise<T> {
+    const client = this.scope.open?.client;
     if (!client) throw new Error('a savepoint needs a transaction');
     await client.query('SAVEPOINT work');
     try {
@@ -351,36 +362,6 @@ export class Database {
       return result;
     } catch (error) {
       await client.query('ROLLBACK TO SAVEPOINT work');
-      throw error;
-    }
-  }
-
-  /**
-   * Streams the rows of a query in batches of at most `maxBatch` rows. A batch contains the single text column of its
-   * rows, unless `rows` builds batches differently. The first batch has `firstBatch` rows, by default one, because rows
-   * may be large. Rows are read through a cursor, so memory does not grow with the result. Like `long`, a stream holds
-   * its connection until its reader has read everything. It is cut when its reader is too slow while others wait.
-   * @throws Busy when too much long work is under way
-   */
-  async stream(
-    query: Sql,
-    { rows = new TextRows(), maxBatch, firstBatch, isPlanKept }: StreamOptions = {},
-  ): Promise<RowStream> {
-    const slot = await this.slots.take(this.key());
-    try {
-      const client = await this.connections.connect(slot.key);
-      const asked = query.toQuery();
-      const stream = new RowStream(client, asked, rows, {
-        slot,
-        maxBatch,
-        firstBatch,
-        keptAs: isPlanKept ? this.keptPlans.name(asked.text) : undefined,
-        limits: this,
-        ended: this.watch?.(statementName(asked)),
-      });
-      return stream.once('close', () => this.slots.free(slot));
-    } catch (error) {
-      this.slots.free(slot);
       throw error;
     }
   }

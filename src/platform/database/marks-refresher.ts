@@ -1,7 +1,6 @@
 import { type Sql, sql } from '../query/sql.js';
 import { type AdvisoryLock, tryLock } from './advisory-locks.js';
 import type { Database } from './database.js';
-import { STATEMENT_MS } from './limits.js';
 import type { Schedule } from './schedule.js';
 
 const PAUSE_MS = 1000;
@@ -31,7 +30,7 @@ export abstract class MarksRefresher {
     private readonly schedule: Schedule,
   ) {
     const refresh = async () => {
-      if (await database.urgently(() => this.round())) again();
+      if (await this.round()) again();
     };
     const again = schedule.every(PAUSE_MS, marked.what, refresh, { isEager: true, rest: REST });
   }
@@ -77,10 +76,10 @@ export abstract class MarksRefresher {
    */
   private takeSome(projectId: string): Promise<number> {
     const { lock, atOnce } = this.marked;
-    return this.database.long(async () => {
+    return this.database.transaction({ long: 'bulk', isUrgent: true }, async () => {
       const [row] = await this.database.query(tryLock(lock, projectId));
       return row!.is_mine ? this.take(projectId, atOnce) : 0;
-    }, STATEMENT_MS.bulk);
+    });
   }
 }
 

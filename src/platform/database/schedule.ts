@@ -144,7 +144,10 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async runCatching({ name, run }: Work): Promise<Error | null> {
     try {
-      await (this.database?.runFor(() => '', run, { tell: () => ({ work: name }) }) ?? run());
+      await (this.database?.scope.run(
+        { owner: () => '', subject: { tell: () => ({ work: name }) } },
+        run,
+      ) ?? run());
       return null;
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));

@@ -4,7 +4,6 @@ import { v7 as uuidv7 } from 'uuid';
 import { identifier, join, sql, type Sql } from '../query/sql.js';
 import { Busy } from '../refusals.js';
 import { Database } from './database.js';
-import { STATEMENT_MS } from './limits.js';
 import { projectTables } from './project-table.js';
 import { Schedule } from './schedule.js';
 
@@ -66,7 +65,7 @@ export class StagedUploads {
 export class StagedUpload {
   private readonly logger = new Logger('uploads');
   /** The owner, kept because callbacks of other asynchronous contexts may store parts. */
-  private readonly key: () => string;
+  private readonly owner: string;
   isBegun = false;
 
   constructor(
@@ -75,7 +74,7 @@ export class StagedUpload {
     readonly id = uuidv7(),
     public projectId = NO_PROJECT,
   ) {
-    this.key = database.key;
+    this.owner = database.scope.owner;
   }
 
   /**
@@ -85,14 +84,14 @@ export class StagedUpload {
   async store(part: () => Promise<void>): Promise<void> {
     const isFirst = !this.isBegun;
     this.isBegun = true;
-    await this.long(async () => {
+    await this.database.transaction({ owner: this.owner, long: 'write' }, async () => {
       // A crash of the server may lose parts, but then the upload is lost too. Only the commit of `keep` waits for the
       // disk.
       await this.database.query(sql`SET LOCAL synchronous_commit = off`);
       const touched = await this.database.query(this.touched(isFirst));
       if (touched.length === 0) throw tookTooLong();
       await part();
-    }, STATEMENT_MS.write);
+    });
   }
 
   /**
@@ -123,11 +122,10 @@ export class StagedUpload {
 
   /** Removes the upload unless it was already kept or removed. */
   async remove(): Promise<void> {
-    await this.database.urgently(() =>
-      this.long(async () => {
-        if (await this.end()) await this.removeParts();
-      }, STATEMENT_MS.bulk),
-    );
+    const { owner, database } = this;
+    await database.transaction({ owner, long: 'bulk', isUrgent: true }, async () => {
+      if (await this.end()) await this.removeParts();
+    });
   }
 
   private async end(): Promise<boolean> {
@@ -143,12 +141,6 @@ export class StagedUpload {
       await this.database.query(
         sql`DELETE FROM ${table} WHERE project_id = ${this.projectId} AND ${upload} = ${this.id}`,
       );
-  }
-
-  private long(work: () => Promise<void>, statementMs: number): Promise<void> {
-    const { database } = this;
-    if (database.inTransaction) return database.long(work, statementMs);
-    return database.runFor(this.key, () => database.long(work, statementMs));
   }
 
   private touched(isFirst: boolean): Sql {

@@ -5,7 +5,6 @@ import type { Caller } from '../auth/caller.js';
 import { logger } from '../process/logger.js';
 import { registerCounter } from '../process/metrics.js';
 import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
 import type { ErasedDto } from './erasings.dto.js';
 import { Erasing } from './erasing.entity.js';
@@ -104,7 +103,7 @@ export class ErasingsService {
    * rest continues in the background. All of it works while the disk is nearly full.
    */
   run(projectId: string, begin: () => Promise<string>): Promise<ErasedDto> {
-    return this.database.urgently(async () => {
+    return this.database.scope.run({ isUrgent: true }, async () => {
       await this.pace.makeRoom();
       return this.erase(projectId, await begin());
     });
@@ -127,7 +126,7 @@ export class ErasingsService {
    * @throws the error of the first erasing that failed, after the others were continued
    */
   private takeOver(): Promise<void> {
-    return this.database.urgently(() => this.takeLeft());
+    return this.database.scope.run({ isUrgent: true }, () => this.takeLeft());
   }
 
   private async takeLeft(): Promise<void> {
@@ -159,7 +158,7 @@ export class ErasingsService {
   /** Returns true when the erasing has ended. */
   private async batch(projectId: string, id: string): Promise<boolean> {
     const done = await this.pace.run(() =>
-      this.database.long(() => this.step(projectId, id), STATEMENT_MS.bulk),
+      this.database.transaction({ long: 'bulk' }, () => this.step(projectId, id)),
     );
     if (done) this.count('request', done.counts);
     return !done?.cursor;

@@ -3,7 +3,6 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../errors.js';
 import { PrimaryQuestion } from '../process/primary-question.js';
 import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
 import { sql } from '../query/sql.js';
 
@@ -65,8 +64,7 @@ export class Pace implements OnModuleDestroy {
       throw unavailable(
         'the disk of the database is full: it needs room before anything is erased',
       );
-    if (erasing === 'in steps')
-      await this.database.long(() => this.database.query(sql`CHECKPOINT`), STATEMENT_MS.bulk);
+    if (erasing === 'in steps') await this.database.query(sql`CHECKPOINT`, { long: 'bulk' });
   }
 
   async onModuleDestroy(): Promise<void> {

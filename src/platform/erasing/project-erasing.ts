@@ -45,7 +45,7 @@ export class ProjectErasing {
   }
 
   private async step({ project_id, cursor, created_at }: ErasingRow): Promise<ErasingStep> {
-    for (const kind of KINDS) this.database.note(project_id, kind);
+    for (const kind of KINDS) this.database.changes.note(project_id, kind);
     if (!cursor) return this.begin(project_id);
     const { lastKeys, table: name, after } = cursor as Cursor;
     const index = this.tables.findIndex((table) => table.name === name);

@@ -200,7 +200,7 @@ export class PeopleService {
         await addEvent(this.database, { action, by: caller, target: id, scopes: ['*'] });
       return user;
     };
-    const user = await this.database.urgently(() => this.database.transaction(change));
+    const user = await this.database.transaction({ isUrgent: true }, change);
     this.keys.forget();
     return user;
   }

@@ -227,7 +227,7 @@ export class SignInService {
         if (row?.person) await this.tellSignOut(row.person, 'the provider');
       }
     };
-    await this.database.urgently(() => this.database.transaction(end));
+    await this.database.transaction({ isUrgent: true }, end);
     this.keys.forget();
   }
 

@@ -3,15 +3,11 @@ import { isRowOfCopy } from '../errors.js';
 import type { CopyRows } from '../query/binary-copy.js';
 import { perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { CopyIn } from './copy-in.js';
-import { statementName, type StatementWatch } from '../process/statement-watch.js';
-
-/** A statement as the pool accepts it. `label` is the name that `Sql` or its author gave it. */
-interface Statement {
-  text: string;
-  values?: unknown[];
-  name?: string;
-  label?: string | undefined;
-}
+import {
+  type NamedStatement,
+  type StatementWatch,
+  watchStatement,
+} from '../process/statement-watch.js';
 
 /** Returns the error that the pool itself throws, which `errors.ts` recognizes. */
 const noneInTime = () => new Error('timeout exceeded when trying to connect');
@@ -47,7 +43,10 @@ export class Connections {
    * Runs one statement.
    * @throws Error when no connection becomes free in time
    */
-  async query(owner: string, statement: Statement & { values: unknown[] }): Promise<QueryResult> {
+  async query(
+    owner: string,
+    statement: NamedStatement & { values: unknown[] },
+  ): Promise<QueryResult> {
     await this.line.enter(owner, undefined);
     try {
       const asked = this.pool.query(statement);
@@ -111,7 +110,7 @@ function watchClient(client: PoolClient, watch: StatementWatch): void {
   const query = client.query.bind(client) as (...sent: unknown[]) => unknown;
   client.query = (...sent: unknown[]) => {
     const asked = query(...sent);
-    const [statement] = sent as [string | Statement];
+    const [statement] = sent as [string | NamedStatement];
     if (!(asked instanceof Promise)) return asked as never;
     return watchStatement(
       watch,
@@ -119,20 +118,4 @@ function watchClient(client: PoolClient, watch: StatementWatch): void {
       asked,
     );
   };
-}
-
-async function watchStatement<Result extends { rowCount: number | null }>(
-  watch: StatementWatch,
-  statement: Statement,
-  asked: Promise<Result>,
-): Promise<Result> {
-  const ended = watch(statementName(statement));
-  try {
-    const result = await asked;
-    ended({ rows: result.rowCount ?? undefined });
-    return result;
-  } catch (error) {
-    ended({ error });
-    throw error;
-  }
 }

@@ -18,7 +18,7 @@ export interface PgConnection {
 const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } })
   .utils;
 
-export interface PortalStatement {
+interface PortalStatement {
   text: string;
   values: unknown[];
   /** Name under which the connection keeps the plan. */

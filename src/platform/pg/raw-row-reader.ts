@@ -1,10 +1,14 @@
 import type { Socket } from 'node:net';
-import type { PoolClient } from 'pg';
+import type { Client, PoolClient } from 'pg';
 import { RowTooLarge } from '../refusals.js';
 
-/** Fields of pg's client that its types do not declare. Both have existed since pg 1. */
-interface ClientSocket {
-  connection: { stream: Socket };
+/** Returns the socket of a connection, and the listener through which pg's parser reads it. */
+export function socketOf(client: Client | PoolClient) {
+  // pg's types do not declare these fields. Both have existed since pg 1.
+  const { stream: socket } = (client as unknown as { connection: { stream: Socket } }).connection;
+  const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+  if (!parse || others.length > 0) throw new Error('the connection is read by somebody else');
+  return { socket, parse };
 }
 
 /** Type byte of a `DataRow` message. A message is a type byte, an int32 length that includes itself, and the body. */
@@ -38,10 +42,7 @@ export class RawRowReader {
     client: PoolClient,
     private readonly listeners: Listeners,
   ) {
-    this.socket = (client as unknown as ClientSocket).connection.stream;
-    const [parse, ...others] = this.socket.listeners('data');
-    if (!parse || others.length > 0) throw new Error('the connection is read by somebody else');
-    this.parse = parse as (bytes: Buffer) => void;
+    ({ socket: this.socket, parse: this.parse } = socketOf(client));
     this.socket.on('data', this.read).off('data', this.parse);
   }
 

@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
 import type { Client } from 'pg';
+import { socketOf } from './raw-row-reader.js';
 
 /**
  * Returns a function that prepares a new connection for use. Settings are set by a statement and read back, because
@@ -27,9 +27,7 @@ export const beginSession = (settings: Record<string, string>) => async (client:
  * does not fit into a string. Without this guard the error would end the process.
  */
 function guardParser(client: Client): void {
-  const socket = (client as unknown as { connection: { stream: Socket } }).connection.stream;
-  const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
-  if (!parse || others.length > 0) throw new Error('the connection is read by somebody else');
+  const { socket, parse } = socketOf(client);
   socket.off('data', parse).on('data', (bytes: Buffer) => {
     try {
       parse(bytes);

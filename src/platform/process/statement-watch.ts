@@ -4,6 +4,13 @@ import { warnSeldom } from './warn-seldom.js';
 /** Called with the name of a statement when it is sent. The returned function is called when the statement ends. */
 export type StatementWatch = (name: string) => (outcome: StatementOutcome) => void;
 
+/** A statement, with the name under which connections prepare it or the name of the function that wrote it. */
+export interface NamedStatement {
+  text: string;
+  name?: string;
+  label?: string | undefined;
+}
+
 /** The request or task that runs the statements of an asynchronous context. */
 export interface StatementSubject {
   /** Returns fields for the log: `operation` or `work`, and more. They never contain values from a client. */
@@ -17,11 +24,7 @@ const TABLE = /\b(?:FROM|INTO|UPDATE|TABLE|ON) (?:ONLY )?"?([a-z_]+)"?/;
  * Returns the name that the author gave the statement, or the function that wrote it. Without both, returns the SQL
  * command and the table, never values.
  */
-export function statementName(statement: {
-  text: string;
-  name?: string;
-  label?: string | undefined;
-}): string {
+export function statementName(statement: NamedStatement): string {
   const { text, name, label } = statement;
   const said = name ?? label;
   if (said) return said;
@@ -54,3 +57,20 @@ export const watchStatements =
       });
     };
   };
+
+/** Watches a statement that was sent. */
+export async function watchStatement<Result extends { rowCount: number | null }>(
+  watch: StatementWatch,
+  statement: NamedStatement,
+  asked: Promise<Result>,
+): Promise<Result> {
+  const ended = watch(statementName(statement));
+  try {
+    const result = await asked;
+    ended({ rows: result.rowCount ?? undefined });
+    return result;
+  } catch (error) {
+    ended({ error });
+    throw error;
+  }
+}

@@ -153,7 +153,8 @@ export const itemsInsert = (items: NewItems) => sql`
       WHERE ${visibleIn(items.projectId)} AND c.id = t.id AND NOT EXISTS (
         SELECT FROM annotation_queue_items i WHERE ${inQueue(items.projectId, items.queueId)} AND i.call_id = t.id)`,
     'c',
-  )}`;
+  )}
+  RETURNING 1`;
 
 /** Reads the items of the calls whose ids `calls` selects. */
 export const itemsOfCalls = (projectId: string, calls: Sql) => sql`

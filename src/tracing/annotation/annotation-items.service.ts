@@ -90,17 +90,17 @@ export class AnnotationItemsService {
       const { userName } = caller;
       const items = { projectId, queueId, total, callIds, ids, displayFields, userName };
       const [there] = await this.database.query(itemsThere(items));
-      const added_count = await this.database.write(itemsInsert(items));
+      const { length: added_count } = await this.database.query(itemsInsert(items));
       if (total + added_count > MAX_QUEUE_ITEMS)
         throw new ApiError(
           'too_large',
           `a queue may have ${MAX_QUEUE_ITEMS} items; this one would have ${total + added_count}`,
         );
       await this.database.query(addedCountUpdate(projectId, queueId, added_count));
-      this.database.note(projectId, ANNOTATION);
+      this.database.changes.note(projectId, ANNOTATION);
       return { added_count, duplicates: there!.count };
     };
-    return this.database.alone(itemInsertLock(projectId), add, 'long');
+    return this.database.transaction({ lock: itemInsertLock(projectId), long: 'read' }, add);
   }
 
   /** @throws ApiError `not_found` */
@@ -161,7 +161,7 @@ export class AnnotationItemsService {
         await this.database.query(stateUpdate(projectId, itemId, { state, userId }));
       if (isDone(state) && !isDone(now.state))
         await this.database.query(completedCountUpdate(projectId, queueId));
-      this.database.note(projectId, ANNOTATION);
+      this.database.changes.note(projectId, ANNOTATION);
     }
     const [item] = await this.database.query(itemQuery(projectId, itemId));
     return item!.json;
@@ -177,7 +177,7 @@ export class AnnotationItemsService {
         queues.map(({ id }) => id),
       ),
     );
-    this.database.note(projectId, ANNOTATION);
+    this.database.changes.note(projectId, ANNOTATION);
   }
 }
 

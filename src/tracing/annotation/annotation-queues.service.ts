@@ -45,10 +45,10 @@ export class AnnotationQueuesService {
       await this.database
         .repository(AnnotationQueue)
         .insert({ projectId, id, name, description: description ?? '', scorerRefs, createdBy });
-      this.database.note(projectId, ANNOTATION);
+      this.database.changes.note(projectId, ANNOTATION);
       return { id };
     };
-    return this.database.alone(itemInsertLock(projectId), create, 'long');
+    return this.database.transaction({ lock: itemInsertLock(projectId), long: 'read' }, create);
   }
 
   stream(query: AnnotationQueuesQueryDto): Promise<Readable> {
@@ -81,7 +81,7 @@ export class AnnotationQueuesService {
           updatedAt: () => 'now()',
         },
       );
-      this.database.note(projectId, ANNOTATION);
+      this.database.changes.note(projectId, ANNOTATION);
       return this.json(projectId, id);
     });
   }
@@ -96,7 +96,7 @@ export class AnnotationQueuesService {
       await this.database
         .repository(AnnotationQueue)
         .update({ projectId, id }, { deletedAt: () => 'now()' });
-      this.database.note(projectId, ANNOTATION);
+      this.database.changes.note(projectId, ANNOTATION);
       await addEvent(this.database, {
         action: QUEUE_DELETE,
         by: caller,

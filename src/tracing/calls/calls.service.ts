@@ -16,7 +16,6 @@ import type { Context } from '../../platform/http/context.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import type { Sql } from '../../platform/query/sql.js';
 import {
@@ -114,7 +113,7 @@ export class CallsService {
     const { project_id, id } = end;
     const filter = { call_ids: [id] };
     const counted = callsStatsQuery({ project_id, filter });
-    const [row] = await this.database.query(counted, caller.owner);
+    const [row] = await this.database.query(counted, { owner: caller.owner });
     if (row!.count === 0)
       throw new ApiError('not_found', 'no call with this id has started in the project');
     await this.end(end, text, caller);
@@ -255,7 +254,7 @@ export class CallsService {
     }
     const stored = new Map<string, string>();
     for (const [projectId, ids] of wanted) {
-      const rows = await this.database.query(tracesQuery(projectId, [...ids]), owner);
+      const rows = await this.database.query(tracesQuery(projectId, [...ids]), { owner });
       for (const { id, trace_id } of rows) stored.set(callKey(projectId, id), trace_id);
     }
     return traceFinder(good, stored);
@@ -267,7 +266,7 @@ export class CallsService {
    */
   async read(request: CallReadDto, context: Context): Promise<Buffer | null> {
     const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
-    const found = small && (await this.database.rows(small.query, rowWriter(small)));
+    const found = small && (await this.database.query(small.query, { rows: rowWriter(small) }));
     if (found && found.ends.length > 0) return firstRow(found);
     const bytes = (await this.mostBytes(request.project_id, [request.id])).get(request.id);
     if (bytes === undefined) return null;
@@ -314,25 +313,24 @@ export class CallsService {
 
   async update({ project_id, call_id, display_name }: CallUpdateDto): Promise<void> {
     // The update may wait for a lock on the call. Batched writes of many calls must not wait behind it.
-    await this.database.long(
-      () => this.database.query(updateQuery(project_id, call_id, display_name || null)),
-      STATEMENT_MS.write,
-    );
-    this.database.note(project_id, CALLS);
+    await this.database.query(updateQuery(project_id, call_id, display_name || null), {
+      long: 'write',
+    });
+    this.database.changes.note(project_id, CALLS);
   }
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
-    const deleted = await this.database.long(async () => {
+    const deleted = await this.database.transaction({ long: 'bulk' }, async () => {
       const { num_deleted } = await this.made.forgetWith(project_id, async (whatIsMade) => {
         const [row] = await this.database.query(deleteQuery(project_id, call_ids, whatIsMade));
         return row!;
       });
-      this.database.note(project_id, CALLS);
+      this.database.changes.note(project_id, CALLS);
       const detail = { call_ids, num_deleted };
       if (num_deleted > 0)
         await addEvent(this.database, { action: CALLS_DELETE, by, projectId: project_id, detail });
       return { num_deleted };
-    }, STATEMENT_MS.bulk);
+    });
     if (deleted.num_deleted > 0) await this.turns.settleOf(project_id, call_ids);
     return deleted;
   }

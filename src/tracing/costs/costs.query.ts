@@ -69,8 +69,9 @@ export function costsQuery(request: CostsQueryDto): Sql {
     ${page(request)}) t`;
 }
 
-export const purgeQuery = (request: CostsPurgeDto) =>
-  sql`DELETE FROM costs p WHERE ${matching(request)}`;
+export const purgeQuery = (request: CostsPurgeDto): Sql<{ num_purged: number }> => sql`
+  WITH gone AS (DELETE FROM costs p WHERE ${matching(request)} RETURNING 1)
+  SELECT count(*)::int AS num_purged FROM gone`;
 
 /** Reads the usage of calls and the project's records that price it, each call as JSON text. */
 export const usageQuery = (projectId: string, callIds: readonly string[]) => sql`

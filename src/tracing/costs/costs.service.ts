@@ -10,7 +10,6 @@ import { isId } from '../../platform/http/dto.js';
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { validate } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import {
   CostDto,
   type CostExplainDto,
@@ -65,7 +64,7 @@ export class CostsService {
   async create({ project_id, costs }: CostsCreateDto, text: string): Promise<CostsCreatedDto> {
     const rows = costRows(costs, valueAt(text, 'costs'));
     await this.database.query(insertQuery(project_id, rows));
-    this.database.note(project_id, COSTS);
+    this.database.changes.note(project_id, COSTS);
     return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
   }
 
@@ -74,9 +73,10 @@ export class CostsService {
   }
 
   async purge(request: CostsPurgeDto, by: Caller): Promise<void> {
-    await this.database.long(async () => {
-      const num_purged = await this.database.write(purgeQuery(request));
-      this.database.note(request.project_id, COSTS);
+    await this.database.transaction({ long: 'bulk' }, async () => {
+      const [row] = await this.database.query(purgeQuery(request));
+      const { num_purged } = row!;
+      this.database.changes.note(request.project_id, COSTS);
       if (num_purged > 0)
         await addEvent(this.database, {
           action: COST_PURGE,
@@ -84,7 +84,7 @@ export class CostsService {
           projectId: request.project_id,
           detail: { num_purged },
         });
-    }, STATEMENT_MS.bulk);
+    });
   }
 
   /** Explains the costs of calls, as JSON text. */

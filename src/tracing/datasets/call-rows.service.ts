@@ -32,7 +32,7 @@ export class CallRowsService {
    */
   async make(body: DatasetAddDto): Promise<{ rows: DatasetRow[]; missing: number }> {
     const columns = RowColumns.read(body.columns);
-    return this.database.long(async () => {
+    return this.database.transaction({ long: 'read' }, async () => {
       const { found, missing } = await this.find(body);
       return { rows: await this.rows(body.project_id, found, columns), missing };
     });

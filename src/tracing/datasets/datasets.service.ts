@@ -183,12 +183,10 @@ export class DatasetsService {
   ) {
     if (group_path) {
       const path = pathSteps(group_path, 'group_path', nameBudget());
-      return this.database.long(() => this.database.query(valuesAt(project_id, digests, path)));
+      return this.database.query(valuesAt(project_id, digests, path), { long: 'read' });
     }
     if (!group_by || group_by === 'row') return [];
-    return this.database.long(() =>
-      this.database.query(groupsQuery(project_id, object_id, group_by)),
-    );
+    return this.database.query(groupsQuery(project_id, object_id, group_by), { long: 'read' });
   }
 
   /** Copies the sources of rows to the parts. Rows that a part had before are marked as removed. */

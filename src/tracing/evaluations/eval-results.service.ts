@@ -58,7 +58,7 @@ export class EvalResultsService {
   /** Returns the existing evaluation calls among `ids`, keyed by id. */
   async roots(projectId: string, ids: readonly string[]): Promise<Map<string, EvaluationRoot>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.database.long(() => this.database.query(rootsQuery(projectId, ids)));
+    const rows = await this.database.query(rootsQuery(projectId, ids), { long: 'read' });
     return new Map(rows.map((row) => [row.id, row]));
   }
 
@@ -104,7 +104,7 @@ export class EvalResultsService {
       .map((id) => `there is no evaluation call ${id}`);
     const shown = { projectId, ids: known, query, hasChildren, hasCosts };
     return {
-      rows: Readable.from(this.rows(page, shown, warnings, this.database.key), {
+      rows: Readable.from(this.rows(page, shown, warnings, this.database.scope.owner), {
         highWaterMark: 1,
       }),
       members: () =>
@@ -155,12 +155,12 @@ export class EvalResultsService {
     page: readonly TrialRow[],
     shown: PageOptions,
     warnings: string[],
-    key: () => string,
+    owner: string,
   ): AsyncGenerator<string[]> {
     const { query } = shown;
     let isUnresolved = false;
     for (const group of rowGroups(page)) {
-      const { details, raws } = await this.database.runFor(key, async () => {
+      const { details, raws } = await this.database.scope.run({ owner: () => owner }, async () => {
         const details = await this.details(group, shown);
         return { details, raws: await this.rawRows(group, shown, details) };
       });

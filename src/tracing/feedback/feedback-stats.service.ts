@@ -27,7 +27,7 @@ export class FeedbackStatsService {
     const members = metrics.flatMap((metric) =>
       statisticNames(metric).map((statistic) => ({ slug: metric.slug, statistic })),
     );
-    const { buckets, rows } = await this.database.long(async () => {
+    const { buckets, rows } = await this.database.transaction({ long: 'read' }, async () => {
       const all = await TimeBuckets.of(window);
       assertFew(all.starts.length, members);
       return { buckets: all, rows: await this.database.query(statsQuery(body, all, metrics)) };

@@ -195,8 +195,9 @@ export const countQuery = (request: FeedbackQueryDto): Sql<{ total_count: number
   sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)} AND ${isShown(request.project_id)}`;
 
 /** Purges feedback on deleted calls too. */
-export const purgeQuery = (request: FeedbackPurgeDto) =>
-  sql`DELETE FROM feedback f WHERE ${matching(request)}`;
+export const purgeQuery = (request: FeedbackPurgeDto): Sql<{ num_purged: number }> => sql`
+  WITH gone AS (DELETE FROM feedback f WHERE ${matching(request)} RETURNING 1)
+  SELECT count(*)::int AS num_purged FROM gone`;
 
 /** The stored row that a later event may change or leave as it is. */
 export interface MergeableFeedback {

@@ -11,7 +11,6 @@ import { parseRef } from '../../platform/http/refs.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { groupBy } from '../../platform/query/grouping.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { AnnotationQueue } from '../annotation/annotation-queue.entity.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { validateAnnotations } from './annotation-validator.js';
@@ -100,7 +99,7 @@ export class FeedbackService {
       rows.delete(sent);
     }
     const sorted = [...rows].toSorted(([, a], [, b]) => (rowKey(a) < rowKey(b) ? -1 : 1));
-    await this.database.long(async () => {
+    await this.database.transaction({ long: 'read' }, async () => {
       for (const [sent, row] of sorted) {
         const i = places.get(sent)!;
         try {
@@ -121,10 +120,13 @@ export class FeedbackService {
   async replace(body: FeedbackReplaceDto, text: string, caller: Caller): Promise<string> {
     const made = await this.judgedRow({ body, text, path: '' }, caller);
     const row = { ...made, id: body.id ?? body.feedback_id };
-    return this.database.alone(lockQuery(body.project_id, body.feedback_id), async () => {
-      await caller.assertValid();
-      return this.replaceRow(row, body.feedback_id, caller);
-    });
+    return this.database.transaction(
+      { lock: lockQuery(body.project_id, body.feedback_id) },
+      async () => {
+        await caller.assertValid();
+        return this.replaceRow(row, body.feedback_id, caller);
+      },
+    );
   }
 
   private async replaceRow(row: NewFeedback, oldId: string, caller: Caller): Promise<string> {
@@ -173,7 +175,7 @@ export class FeedbackService {
     const body = readReplace(text, caller);
     const { project_id, feedback_id } = body;
     await this.judgedRow({ body, text, path: '' }, caller);
-    await this.database.alone(lockQuery(project_id, feedback_id), async () => {
+    await this.database.transaction({ lock: lockQuery(project_id, feedback_id) }, async () => {
       await caller.assertValid();
       const [stored] = await this.database.query(mergeableQuery(project_id, feedback_id));
       const merged = merge(stored);
@@ -186,15 +188,16 @@ export class FeedbackService {
 
   /** Returns the rows of a page, and the number of rows on all pages. */
   async query(request: FeedbackQueryDto): Promise<{ rows: Readable; totalCount: number }> {
-    const [count] = await this.database.long(() => this.database.query(countQuery(request)));
+    const [count] = await this.database.query(countQuery(request), { long: 'read' });
     const rows = await this.database.stream(feedbackQuery(request));
     return { rows, totalCount: count!.total_count };
   }
 
   async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {
-    await this.database.long(async () => {
-      const num_purged = await this.database.write(purgeQuery(request));
-      this.database.note(request.project_id, FEEDBACK);
+    await this.database.transaction({ long: 'bulk' }, async () => {
+      const [row] = await this.database.query(purgeQuery(request));
+      const { num_purged } = row!;
+      this.database.changes.note(request.project_id, FEEDBACK);
       if (num_purged > 0)
         await addEvent(this.database, {
           action: FEEDBACK_PURGE,
@@ -202,7 +205,7 @@ export class FeedbackService {
           projectId: request.project_id,
           detail: { num_purged },
         });
-    }, STATEMENT_MS.bulk);
+    });
   }
 
   /** Returns the validated row. Validation happens before a transaction holds a connection. */
@@ -304,7 +307,7 @@ export class FeedbackService {
     const [stored] = await this.database.query(insertQuery(row));
     if (!stored!.is_same)
       throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
-    this.database.note(row.body.project_id, FEEDBACK);
+    this.database.changes.note(row.body.project_id, FEEDBACK);
     return stored!.json;
   }
 }

@@ -70,21 +70,24 @@ export class ObjectsService {
 
   /** Runs `work` in a transaction, while no other transaction publishes or deletes versions of the name. */
   alone<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
-    return this.database.alone(lockQuery(projectId, objectId), work, 'long');
+    return this.database.transaction({ lock: lockQuery(projectId, objectId), long: 'read' }, work);
   }
 
   private publish(version: NewObjectVersion, caller: Caller): Promise<VersionIndex> {
-    return this.database.alone(lockQuery(version.projectId, version.objectId), async () => {
-      await caller.assertValid();
-      await this.database.query(demoteQuery(version.projectId, version.objectId));
-      const [published] = await this.database.query(publishQuery(version));
-      this.database.note(version.projectId, OBJECTS);
-      return published!;
-    });
+    return this.database.transaction(
+      { lock: lockQuery(version.projectId, version.objectId) },
+      async () => {
+        await caller.assertValid();
+        await this.database.query(demoteQuery(version.projectId, version.objectId));
+        const [published] = await this.database.query(publishQuery(version));
+        this.database.changes.note(version.projectId, OBJECTS);
+        return published!;
+      },
+    );
   }
 
   /**
-   * Reads one version as JSON text. A large one is read through `database.long`.
+   * Reads one version as JSON text. Reading a large one is long work.
    * @throws ApiError `not_found`, with `deleted_at` when the version was deleted
    */
   async read(query: ObjectReadDto): Promise<string> {
@@ -95,7 +98,7 @@ export class ObjectsService {
     };
     const json =
       (await version(SMALL_BYTES)) ??
-      (await this.database.long(() => version(this.database.maxRowBytes)));
+      (await this.database.transaction({ long: 'read' }, () => version(this.database.maxRowBytes)));
     if (json !== undefined) return json;
     const [deleted] = await this.database.query(deletedAtQuery(project_id, object_id, digest));
     if (!deleted) throw new ApiError('not_found', `there is no object ${object_id}:${digest}`);
@@ -129,7 +132,7 @@ export class ObjectsService {
     { project_id, object_id, digests }: ObjectDeleteDto,
     caller: Caller,
   ): Promise<ObjectsDeletedDto> {
-    return this.database.alone(lockQuery(project_id, object_id), async () => {
+    return this.database.transaction({ lock: lockQuery(project_id, object_id) }, async () => {
       await caller.assertValid();
       const meant = digests ? await this.meant(project_id, object_id, digests) : null;
       const deleted = await this.database.query(deleteQuery(project_id, object_id, meant));
@@ -138,7 +141,7 @@ export class ObjectsService {
       const indexes = deleted.map(({ version_index }) => version_index);
       await this.database.query(labelsDelete(project_id, object_id, indexes));
       await this.database.query(promoteQuery(project_id, object_id));
-      this.database.note(project_id, OBJECTS);
+      this.database.changes.note(project_id, OBJECTS);
       const detail = { ...(digests && { digests }), num_deleted: deleted.length };
       await addEvent(this.database, {
         action: OBJS_DELETE,

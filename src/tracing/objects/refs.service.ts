@@ -52,7 +52,9 @@ export class RefsService {
         projectId,
         targets.filter((target) => target.projectId === projectId),
       );
-    return Readable.from(this.values(targets, caller, this.database.key), { highWaterMark: 1 });
+    return Readable.from(this.values(targets, caller, this.database.scope.owner), {
+      highWaterMark: 1,
+    });
   }
 
   private async resolve(projectId: string, targets: RefTarget[]): Promise<void> {
@@ -79,12 +81,12 @@ export class RefsService {
   private async *values(
     targets: readonly RefTarget[],
     caller: Caller,
-    key: () => string,
+    owner: string,
   ): AsyncGenerator<string[]> {
     const { database } = this;
     for (const group of groupTargets(targets)) {
       // values are read in the context of the connection
-      const found = await database.runFor(key, () => database.long(() => this.fetch(group)));
+      const found = await database.transaction({ owner, long: 'read' }, () => this.fetch(group));
       let batch: string[] = [];
       let bytes = 0;
       for (const target of group) {

@@ -22,19 +22,19 @@ export class ProjectsService {
 
   /** Returns the projects that scopes cover, as the JSON text of the answer. */
   async query(scopes: readonly string[], query: ProjectsQueryDto): Promise<string> {
-    const rows = await this.database.long(() => this.database.query(projectsQuery(scopes, query)));
+    const rows = await this.database.query(projectsQuery(scopes, query), { long: 'read' });
     return `{"projects":[${rows.map(({ json }) => json).join(',')}]}`;
   }
 
   /** Counts the visible calls of a project without reading them. */
   async callCount(projectId: string): Promise<number> {
-    const [row] = await this.database.long(() => this.database.query(callCountQuery(projectId)));
+    const [row] = await this.database.query(callCountQuery(projectId), { long: 'read' });
     return Number(row!.count);
   }
 
   /** Returns the bytes that a project stores, as the JSON text of the answer. */
   async sizes(asked: ProjectStatsDto): Promise<string> {
-    const [row] = await this.database.long(() => this.database.query(sizesQuery(asked)));
+    const [row] = await this.database.query(sizesQuery(asked), { long: 'read' });
     return row!.json;
   }
 

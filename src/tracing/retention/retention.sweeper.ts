@@ -9,7 +9,6 @@ import { logger } from '../../platform/process/logger.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import type { RowCounts } from '../../platform/erasing/erasings.query.js';
 import { ErasingsService, addCounts } from '../../platform/erasing/erasings.service.js';
 import { Pace } from '../../platform/erasing/pace.js';
@@ -58,7 +57,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
         'the clock of the database has jumped ahead by a day or more: retention erases nothing until it is right, or until ' +
           'the service restarts',
       );
-    return this.database.urgently(() => this.applyAll());
+    return this.database.scope.run({ isUrgent: true }, () => this.applyAll());
   }
 
   private async applyAll(): Promise<void> {
@@ -159,6 +158,6 @@ export class RetentionSweeper implements OnApplicationBootstrap {
       const [row] = await this.database.query(tryLock(SWEEP));
       return row!.is_mine ? work() : TAKEN;
     };
-    return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
+    return this.pace.run(() => this.database.transaction({ long: 'bulk' }, alone));
   }
 }

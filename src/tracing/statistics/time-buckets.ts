@@ -69,7 +69,7 @@ export class TimeBuckets implements TimeSpan {
     this.parameter = new Parameter(this.bounds);
   }
 
-  /** Takes some 0.1 s for the days of a time zone, so call it in `database.long`, of which a key has few slots. */
+  /** Takes some 0.1 s for the days of a time zone, so call it in long work, of which a key has few slots. */
   static async of(window: StatsWindow): Promise<TimeBuckets> {
     const { from, to, granularity, timezone } = window;
     return new TimeBuckets(window, await bucketStarts(from, to, granularity, timezone));

@@ -111,7 +111,7 @@ export class TurnTextsService {
 
   /** Runs a query in a slot for long queries, because the time depends on the sizes of clients' documents. */
   private rows<Row>(query: Sql<Row>): Promise<Row[]> {
-    return this.database.long(() => this.database.query(query));
+    return this.database.query(query, { long: 'read' });
   }
 }
 

@@ -59,7 +59,7 @@ export class BuildsErasing {
     const forgotten = await this.database.query(buildsForget(projectId, builds));
     const ids = forgotten.map(({ id }) => id);
     if (ids.length === 0) return;
-    this.database.note(projectId, BUILDS);
+    this.database.changes.note(projectId, BUILDS);
     await this.database.query(chunksForget(projectId, ids));
     const jobs = await this.database.query(jobsForget(projectId, ids));
     await this.jobs.forget(

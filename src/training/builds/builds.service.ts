@@ -6,7 +6,6 @@ import { Idempotency } from '../../platform/auth/idempotency/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
 import { Packer } from './exports/build-bytes.js';
@@ -65,9 +64,8 @@ export class BuildsService {
       samples.push(Buffer.concat(line).toString('utf8').trimEnd());
     };
     const goOn = () => assertClientPresent(context);
-    const { as_of, counts, lints, hint, facts, digest } = await this.inSnapshot(
-      () => this.builder.build({ projectId, ...known, mode: mode ?? 'all', take, goOn }),
-      this.database.readMs,
+    const { as_of, counts, lints, hint, facts, digest } = await this.inSnapshot('read', () =>
+      this.builder.build({ projectId, ...known, mode: mode ?? 'all', take, goOn }),
     );
     const { rewards, ...others } = facts;
     const answer = JSON.stringify({ as_of, counts, rewards, facts: others, lints, hint, digest });
@@ -82,7 +80,7 @@ export class BuildsService {
       return this.make({ projectId, ...known, mode, check }, context);
     };
     return this.idempotency.once(context, create, {
-      transaction: (run) => this.inSnapshot(run, STATEMENT_MS.bulk),
+      transaction: (run) => this.inSnapshot('bulk', run),
     });
   }
 
@@ -107,7 +105,7 @@ export class BuildsService {
     };
     try {
       const make = () => this.make({ projectId, ...known, mode: 'all', of, check }, context);
-      return (await this.inSnapshot(make, STATEMENT_MS.bulk)).build_id;
+      return (await this.inSnapshot('bulk', make)).build_id;
     } catch (error) {
       if (error instanceof NoUnitsLeft) return null;
       throw error;
@@ -157,7 +155,7 @@ export class BuildsService {
         userId: context.caller.userName,
       }),
     );
-    this.database.note(projectId, BUILDS);
+    this.database.changes.note(projectId, BUILDS);
     const { as_of, digest, counts, lints } = built;
     return { build_id: id, as_of, digest, manifest_digest: manifestDigest, counts, lints };
   }
@@ -170,12 +168,14 @@ export class BuildsService {
    * Waits for a slot, and runs `work` in a transaction in which all statements see one snapshot.
    * @throws Busy when no slot becomes free in time
    */
-  private inSnapshot<T>(work: () => Promise<T>, statementMs: number): Promise<T> {
+  private inSnapshot<T>(long: 'read' | 'bulk', work: () => Promise<T>): Promise<T> {
     const read = async () => {
       await this.database.query(SNAPSHOT);
       return work();
     };
-    return this.slots.with(this.database.key(), () => this.database.long(read, statementMs));
+    return this.slots.with(this.database.scope.owner, () =>
+      this.database.transaction({ long }, read),
+    );
   }
 
   private async manifestDigest(projectId: string, buildId: string): Promise<string> {

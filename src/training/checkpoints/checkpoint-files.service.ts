@@ -13,7 +13,6 @@ import {
 } from '../../platform/http/inflated-body.js';
 import { ApiError, invalidRequest, type Violation } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
 import { ByteBuffer } from '../byte-buffer.js';
 import { sliceRange, type RangedStream, readRange } from '../byte-range.js';
@@ -69,14 +68,14 @@ export class CheckpointFilesService {
     try {
       const { sizeBytes, sha256 } = await this.stage(context, upload);
       await context.caller.assertValid();
-      const isKept = await this.database.long(async () => {
+      const isKept = await this.database.transaction({ long: 'bulk' }, async () => {
         await assertHeld();
         await this.assertFew(key);
         const row = { part, uploadId: upload.id, sizeBytes };
         const [stored] = await this.database.query(partInsert(key, row));
         if (stored) await upload.keep(key.projectId);
         return stored !== undefined;
-      }, STATEMENT_MS.bulk);
+      });
       if (!isKept) await upload.discard();
       return { size_bytes: sizeBytes, sha256 };
     } catch (error) {
@@ -211,16 +210,14 @@ export class CheckpointFilesService {
     skipped = 0,
   ): AsyncGenerator<Buffer> {
     const { database } = this;
-    const { key } = database; // chunks are read with the key of the current connection
+    const { owner } = database.scope; // chunks are read in the context of the connection
     return (async function* () {
       for (const [i, { upload_id, size_bytes }] of parts.entries()) {
         const end = Math.ceil(size_bytes / CHUNK_BYTES);
         for (let seq = i === 0 ? skipped : 0; seq < end;) {
           await caller.assertValid();
           const query = chunksQuery(projectId, upload_id, seq);
-          const chunks = await database.runFor(key, () =>
-            database.long(() => database.query(query)),
-          );
+          const chunks = await database.query(query, { owner, long: 'read' });
           if (chunks.length === 0) throw new Error('the file was deleted while it was read');
           for (const { bytes } of chunks) yield bytes;
           seq += chunks.length;

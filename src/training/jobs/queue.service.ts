@@ -153,7 +153,7 @@ export class QueueService implements OnModuleInit {
   private async claimOne(job: FoundJob, by: Claim): Promise<ClaimedRow | undefined> {
     try {
       const [row] = await this.database.query(claim(job, by, this.config));
-      if (row) this.database.note(row.project_id, JOBS);
+      if (row) this.database.changes.note(row.project_id, JOBS);
       return row;
     } catch (error) {
       if (isConflict(error)) return undefined;
@@ -217,7 +217,7 @@ export class QueueService implements OnModuleInit {
       const fresh = newEvents(events, known);
       if (fresh.length === 0) return answer;
       await this.database.query(eventsInsert(job, fresh));
-      this.database.note(job.project_id, JOBS);
+      this.database.changes.note(job.project_id, JOBS);
       return answer;
     });
   }
@@ -252,11 +252,11 @@ export class QueueService implements OnModuleInit {
       if (reason === null) {
         const made = newCheckpoint(body.checkpoint!, verified);
         await this.database.query(checkpointAdd(job, { ...made, config, metrics }));
-        this.database.note(project_id, MODELS);
+        this.database.changes.note(project_id, MODELS);
         await this.end(job, 'training_ended', {});
       } else
         await this.end(job, 'training_ended', { made_step: false, reason, metrics: body.metrics });
-      this.database.note(project_id, JOBS);
+      this.database.changes.note(project_id, JOBS);
       return jobOutcome(job);
     });
   }
@@ -331,7 +331,7 @@ export class QueueService implements OnModuleInit {
   private async settle(transition: Sql<JobRow>): Promise<JobRow[]> {
     const jobs = await this.database.query(transition);
     for (const job of jobs) {
-      this.database.note(job.project_id, JOBS);
+      this.database.changes.note(job.project_id, JOBS);
       if (job.status === 'queued') {
         await this.database.query(eventsHide(job));
         await this.database.query(notifyQueue());

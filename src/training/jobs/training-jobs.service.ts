@@ -6,7 +6,6 @@ import { idempotencyKey } from '../../platform/auth/idempotency/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { groupsMissing, ModelsService } from '../models/models.service.js';
 import { checkedId, noSuch, pageJson } from '../pages.js';
 import { notifyQueue } from './queue.query.js';
@@ -104,7 +103,7 @@ export class TrainingJobsService {
       staged.push(job);
       const log = await this.uploads.stage(projectId, evaluation);
       if (log) staged.push(log);
-      return await this.database.long(async () => {
+      return await this.database.transaction({ long: 'bulk' }, async () => {
         await caller.assertValid();
         await this.models.lock(projectId, modelId);
         const same =
@@ -115,7 +114,7 @@ export class TrainingJobsService {
         if (log) await this.models.keepLog(log, { projectId, modelId, split: 'eval' });
         await note({ id: added.id, logBatchId: log?.staged.id ?? null });
         return added;
-      }, STATEMENT_MS.bulk);
+      });
     } finally {
       for (const upload of staged) if (!upload.isKept) await upload.staged.discard();
     }
@@ -168,7 +167,7 @@ export class TrainingJobsService {
     await this.uploads.keep(upload, { projectId, modelId, split: null, jobId: id, step });
     await this.database.query(jobInsert(model, { ...job, id, batchId: upload.staged.id }));
     await this.database.query(notifyQueue());
-    this.database.note(projectId, JOBS);
+    this.database.changes.note(projectId, JOBS);
     return { id };
   }
 

@@ -7,7 +7,6 @@ import type { Context } from '../../platform/http/context.js';
 import { finalConflict, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { MAX_INT } from '../../platform/http/dto.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { Checkpoint } from './checkpoint.entity.js';
 import type {
   CheckpointsDeletedDto,
@@ -64,7 +63,7 @@ export class ModelsService {
       if (created) {
         const base = { projectId, modelId: model.id, step: 0, id: uuidv7() };
         await this.database.repository(Checkpoint).insert(base);
-        this.database.note(projectId, MODELS);
+        this.database.changes.note(projectId, MODELS);
         return modelDto(model);
       }
       const live = { projectId, name, deletedAt: IsNull() };
@@ -102,7 +101,7 @@ export class ModelsService {
    */
   async delete(id: string, caller: Caller): Promise<ModelDeletedDto> {
     const { projectId } = await this.find(id, caller);
-    return this.database.long(async () => {
+    return this.database.transaction({ long: 'bulk' }, async () => {
       await this.lock(projectId, id);
       await this.queue.cancelModelJobs(projectId, id);
       await this.database.repository(Model).update({ projectId, id }, { deletedAt: () => 'now()' });
@@ -121,17 +120,15 @@ export class ModelsService {
         target: id,
         detail,
       });
-      this.database.note(projectId, MODELS);
+      this.database.changes.note(projectId, MODELS);
       return { model_id: id, deleted_checkpoints: num_checkpoints, deleted_run: false };
-    }, STATEMENT_MS.bulk);
+    });
   }
 
   async checkpoints(id: string, query: CheckpointsQueryDto, caller: Caller): Promise<string> {
     const model = await this.find(id, caller);
     const after = await this.stepAfter(model, query.after);
-    const rows = await this.database.long(() =>
-      this.database.query(checkpointsPage(model, query, after)),
-    );
+    const rows = await this.database.query(checkpointsPage(model, query, after), { long: 'read' });
     return pageJson(rows, query.limit, rows[0]?.found);
   }
 
@@ -170,7 +167,7 @@ export class ModelsService {
       const detail = { steps: deleted.map(({ step }) => step) };
       if (deleted.length > 0) {
         await this.files.dropAllBut(projectId, jobIds(deleted));
-        this.database.note(projectId, MODELS);
+        this.database.changes.note(projectId, MODELS);
         await addEvent(this.database, {
           action: CHECKPOINTS_DELETE,
           by: caller,
@@ -213,7 +210,7 @@ export class ModelsService {
     const { step, names, bytes } = latest!;
     assertFewMetrics(names, bytes);
     await this.uploads.keep(upload, { projectId, modelId, split, jobId: null, step });
-    this.database.note(projectId, MODELS);
+    this.database.changes.note(projectId, MODELS);
   }
 
   /** Locks the model: until the end of the transaction, no other transaction adds to it. */

@@ -62,7 +62,7 @@ export class Aliases {
         ...(gate !== null && { gate: JSON.parse(gate) as object }),
       },
     });
-    this.database.note(key.projectId, MODELS);
+    this.database.changes.note(key.projectId, MODELS);
   }
 
   /** Deletes the aliases of the given steps, and records why. Runs in the transaction of the caller. */

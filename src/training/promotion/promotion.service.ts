@@ -105,9 +105,9 @@ export class PromotionService {
     const reading = this.reading(projectId, gate);
     await this.assertThere(model, step);
     await this.assertThere(model, against);
-    return this.slots.with(this.database.key(), async () => {
+    return this.slots.with(this.database.scope.owner, async () => {
       const side = (of: number) => this.readSide(reading, `${model.name}:step${of}`);
-      const sides = await this.database.long(async () => ({
+      const sides = await this.database.transaction({ long: 'read' }, async () => ({
         candidate: { step, rows: await side(step) },
         against: { step: against, rows: await side(against) },
       }));

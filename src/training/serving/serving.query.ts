@@ -34,7 +34,8 @@ export const expiredDelete = (projectId: string, modelId: string) => sql`
 
 export const servingDelete = (projectId: string, { model_id, step, provider }: ServedDto) => sql`
   DELETE FROM served_checkpoints
-  WHERE project_id = ${projectId} AND model_id = ${model_id}::uuid AND step = ${step} AND provider = ${provider}`;
+  WHERE project_id = ${projectId} AND model_id = ${model_id}::uuid AND step = ${step} AND provider = ${provider}
+  RETURNING 1`;
 
 /** Makes projects that announce the same name at a provider wait for each other. */
 const NAMES = textLock(0x73657276);

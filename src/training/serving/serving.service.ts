@@ -59,14 +59,14 @@ export class ServingService {
       return stored;
     });
     if (!row) throw noSuch('checkpoint');
-    this.database.note(projectId, MODELS);
+    this.database.changes.note(projectId, MODELS);
     return { expires_at: row.expires_at.toISOString() };
   }
 
   async end(served: ServedDto, caller: Caller): Promise<void> {
     const { projectId } = await this.models.find(served.model_id, caller);
-    const gone = await this.database.write(servingDelete(projectId, served));
-    if (gone > 0) this.database.note(projectId, MODELS);
+    const gone = await this.database.query(servingDelete(projectId, served));
+    if (gone.length > 0) this.database.changes.note(projectId, MODELS);
   }
 
   async servable(query: ServableQueryDto, caller: Caller): Promise<string> {

@@ -5,7 +5,6 @@ import type { Context } from '../../platform/http/context.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { textsIn } from '../../platform/json/json-text.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import { BuildOutputsService } from '../builds/exports/build-outputs.service.js';
 import type { TrainingJobCreatedDto } from '../preview.dto.js';
@@ -51,7 +50,7 @@ export class SftJobsService {
    */
   async create(body: SftJobCreateDto, context: Context): Promise<TrainingJobCreatedDto> {
     const model = await this.models.find(body.model_id, context.caller);
-    return this.slots.with(this.database.key(), () => this.createNow(model, body, context));
+    return this.slots.with(this.database.scope.owner, () => this.createNow(model, body, context));
   }
 
   private async createNow(
@@ -86,7 +85,7 @@ export class SftJobsService {
     try {
       return await this.idempotency.once(context, add, {
         project: projectId,
-        transaction: (run) => this.database.long(run, STATEMENT_MS.bulk),
+        transaction: (run) => this.database.transaction({ long: 'bulk' }, run),
       });
     } finally {
       if (!upload.isKept) await upload.staged.discard();

@@ -5,7 +5,6 @@ import { ApiError } from '../../platform/errors.js';
 import { readMediaType } from '../../platform/http/body.guard.js';
 import type { Context } from '../../platform/http/context.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import { newModelProject } from '../models/models.service.js';
 import { checkedId, noSuch, pageJson } from '../pages.js';
@@ -66,7 +65,7 @@ export class TrainingDataService {
 
   async delete(id: string, caller: Caller): Promise<TrainingDataDeletedDto> {
     const { projectId } = await this.find(id, caller);
-    return this.database.long(async () => {
+    return this.database.transaction({ long: 'bulk' }, async () => {
       const { affected } = await this.database.repository(TrainingData).delete({ projectId, id });
       if (affected === 0) throw noSuch('training data');
       const jobs = await this.database.query(jobsOfData(projectId, DATA_URL + id));
@@ -81,7 +80,7 @@ export class TrainingDataService {
         detail,
       });
       return { job_ids };
-    }, STATEMENT_MS.bulk);
+    });
   }
 
   /**

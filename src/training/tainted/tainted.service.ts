@@ -46,8 +46,8 @@ export class TaintedService {
     await this.database.query(buildsMark(projectId, builds));
     const jobs = await this.database.query(jobsMark(projectId, builds));
     if (jobs.length === 0) return;
-    this.database.note(projectId, JOBS);
-    this.database.note(projectId, MODELS);
+    this.database.changes.note(projectId, JOBS);
+    this.database.changes.note(projectId, MODELS);
     for (const [modelId, made] of groupBy(jobs, ({ model_id }) => model_id)) {
       const steps = made.flatMap(({ step }) => step ?? []);
       await this.database.query(checkpointsMark(projectId, modelId, steps));
@@ -59,7 +59,7 @@ export class TaintedService {
     const { project_id: projectId, call_ids, user_id } = body;
     if (call_ids && user_id)
       throw new ApiError('invalid_request', 'at most one of call_ids and user_id may be given');
-    return this.database.long(async () => {
+    return this.database.transaction({ long: 'read' }, async () => {
       const wanted = await this.findWanted(body);
       const lists: string[] = [];
       let hasMore = wanted.length > MAX_LISTED;

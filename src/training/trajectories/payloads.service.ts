@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
+import type { Sql } from '../../platform/query/sql.js';
 import { Database } from '../../platform/database/database.js';
 import { type ByteRange, sliceRange } from '../byte-range.js';
 import { chunkAtByte, chunkBeforeGroup, payloadChunks } from './uploads.query.js';
@@ -28,12 +29,11 @@ export class PayloadsService {
     caller: Caller,
   ): AsyncGenerator<Buffer> {
     const chunks = this.reader(batch, caller);
-    const { database } = this;
     return (async function* () {
       let [seq, before] = [0, 0];
       if (range.start > 0) {
         const query = chunkAtByte(batch.projectId, batch.id, range.start);
-        const [found] = await chunks.run(() => database.query(query));
+        const [found] = await chunks.read(query);
         if (found) ({ seq, before } = found);
       }
       yield* sliceRange(chunks.from(seq), range, before);
@@ -47,12 +47,11 @@ export class PayloadsService {
     caller: Caller,
   ): AsyncGenerator<Buffer> {
     const chunks = this.reader(batch, caller);
-    const { database } = this;
     return (async function* () {
       let [seq, line] = [0, 0];
       if (from > 0) {
         const query = chunkBeforeGroup(batch.projectId, batch.id, from);
-        const [found] = await chunks.run(() => database.query(query));
+        const [found] = await chunks.read(query);
         if (found) [seq, line] = [found.seq, found.groups_before];
       }
       let isEmpty = true;
@@ -77,20 +76,20 @@ export class PayloadsService {
 
   private reader({ projectId, id }: { projectId: string; id: string }, caller: Caller) {
     const { database } = this;
-    const { key } = database; // chunks are read with the key of the current connection
-    const run = async <T>(work: () => Promise<T>): Promise<T> => {
+    const { owner } = database.scope; // chunks are read in the context of the connection
+    const read = async <Row>(query: Sql<Row>): Promise<Row[]> => {
       await caller.assertValid();
-      return database.runFor(key, () => database.long(work));
+      return database.query(query, { owner, long: 'read' });
     };
     async function* from(first: number): AsyncGenerator<Buffer> {
       for (let seq = first - 1; ;) {
-        const chunks = await run(() => database.query(payloadChunks(projectId, id, seq)));
+        const chunks = await read(payloadChunks(projectId, id, seq));
         if (chunks.length === 0) return;
         for (const chunk of chunks) yield chunk.text;
         seq = chunks.at(-1)!.seq;
       }
     }
-    return { run, from };
+    return { read, from };
   }
 }
 

@@ -15,7 +15,6 @@ import {
 import { MAX_PARSED_WEIGHT } from '../../platform/json/json-weight.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
 import type { PayloadChunk } from '../payload-cutter.js';
 import { TrajectoryReader } from './trajectory-reader.js';
@@ -107,7 +106,8 @@ export class UploadsService {
     let isKept = false;
     try {
       const work = () => caller.assertValid().then(() => use(upload));
-      const transaction = <R>(run: () => Promise<R>) => this.database.long(run, STATEMENT_MS.bulk);
+      const transaction = <R>(run: () => Promise<R>) =>
+        this.database.transaction({ long: 'bulk' }, run);
       const keyed = async (name: string) => {
         const project = (await findProject(upload.reader)) ?? '';
         const hash = createHash('sha256').update(url).update(upload.bodySha256).digest();

@@ -29,11 +29,9 @@ export class WholeTrajectories {
    * document.
    */
   async stream(projectId: string, rows: Sql, caller: Caller): Promise<Readable> {
-    const { key } = this.database;
+    const { owner } = this.database.scope;
     const batches = await this.database.stream(rows, { maxBatch: ROWS_AT_ONCE });
-    const groups = new Groups((query) =>
-      this.database.runFor(key, () => this.database.query(query)),
-    );
+    const groups = new Groups((query) => this.database.query(query, { owner }));
     return Readable.from(wholeRows(batches as AsyncIterable<string[]>, groups, projectId, caller), {
       highWaterMark: 1,
     });

@@ -26,7 +26,7 @@ export class BudgetsService {
   ) {
     this.limits = { requests: gatewayRequestsPerDay, cost: gatewayCostPerDay };
     schedule.every(DAY_MS, 'old uses of the gateway', async () => {
-      await this.database.write(oldUsesDelete());
+      await this.database.query(oldUsesDelete());
     });
   }
 
@@ -61,6 +61,6 @@ export class BudgetsService {
   async charge({ keyId }: Caller, projectId: string, usage: object): Promise<void> {
     if (this.limits.cost === 0) return;
     const cost = await this.costs.leastDollars(projectId, usage);
-    await this.database.write(costUpsert(keyId, String(cost)));
+    await this.database.query(costUpsert(keyId, String(cost)));
   }
 }

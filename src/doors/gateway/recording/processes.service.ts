@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
-import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { Schedule } from '../../../platform/database/schedule.js';
 import { logger } from '../../../platform/process/logger.js';
 import { CallsService } from '../../../tracing/calls/calls.service.js';
@@ -65,7 +64,7 @@ export class ProcessesService {
 
   private enter(projectId: string): ActiveProject {
     const insert = processInsert(projectId, this.id, this.beganAt);
-    const known = this.database.write(insert).then(() => {});
+    const known = this.database.query(insert).then(() => {});
     const entered = { underWay: 0, leftMs: 0, known };
     this.projects.set(projectId, entered);
     known.catch(() => this.projects.delete(projectId));
@@ -88,7 +87,7 @@ export class ProcessesService {
     for (const lost of await this.database.query(lostProcesses())) {
       let ended = 0;
       for (;;) {
-        const count = await this.database.long(() => this.endCalls(lost), STATEMENT_MS.bulk);
+        const count = await this.database.transaction({ long: 'bulk' }, () => this.endCalls(lost));
         ended += count;
         if (count < MAX_CALLS) break;
       }

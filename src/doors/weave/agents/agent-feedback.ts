@@ -79,7 +79,7 @@ export class AgentFeedback {
   }
 
   private async on(projectId: string, items: readonly FeedbackItem[]) {
-    const rows = await this.database.long(() => this.database.query(feedbackOn(projectId, items)));
+    const rows = await this.database.query(feedbackOn(projectId, items), { long: 'read' });
     return rows.map(({ place, json }) => {
       const { place: _, ...piece } = JSON.parse(json) as { place: number } & object;
       return { place, piece };
@@ -104,7 +104,7 @@ export class AgentFeedback {
         part.map(({ item }) => item),
         left,
       );
-      const signals = await this.database.long(() => this.database.query(query));
+      const signals = await this.database.query(query, { long: 'read' });
       left -= signals.length;
       for (const { place, feedback_type, tags, ratings, reasons, confidences } of signals) {
         const { trace_id, conversation } = part[place]!;

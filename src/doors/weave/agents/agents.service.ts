@@ -38,9 +38,9 @@ export class AgentsService {
       limit: asked.limit ?? USUAL_ROWS,
       offset: asked.offset ?? 0,
     };
-    const rows = await this.database.long(() => this.database.query(agentsQuery(wanted)));
+    const rows = await this.database.query(agentsQuery(wanted), { long: 'read' });
     const total = await totalOf(rows, wanted, (page) =>
-      this.database.long(() => this.database.query(agentsQuery({ ...wanted, ...page }))),
+      this.database.query(agentsQuery({ ...wanted, ...page }), { long: 'read' }),
     );
     const costs = include_costs
       ? await sumCosts(this.database, costedAgents(project_id, wanted, MAX_COSTED + 1))

@@ -61,7 +61,7 @@ export class ChatService {
     const { project_id, conversation_id } = asked;
     const limit = asked.limit ?? 50;
     const offset = asked.offset ?? 0;
-    const [first, rows] = await this.database.long(async () => [
+    const [first, rows] = await this.database.transaction({ long: 'read' }, async () => [
       await this.database.query(turnsQuery(project_id, conversation_id, { limit: 1, offset: 0 })),
       await this.database.query(turnsQuery(project_id, conversation_id, { limit, offset })),
     ]);
@@ -137,9 +137,7 @@ export class ChatService {
     context: Context,
   ) {
     const { project_id, include_feedback, include_model_tool_calls } = asked;
-    const [size] = await this.database.long(() =>
-      this.database.query(traceSize(project_id, traceId)),
-    );
+    const [size] = await this.database.query(traceSize(project_id, traceId), { long: 'read' });
     const { calls, bytes } = size!;
     if (calls === 0) return null;
     room.calls -= calls;

@@ -52,9 +52,7 @@ export class SpansService {
     const { project_id } = asked;
     const details = { project_id, hasDocuments: hasDetails, hasRaw: hasDetails, hasCosts };
     const wanted = { ...spanSelection(asked), ...pageOf(asked) };
-    const [count] = await this.database.long(() =>
-      this.database.query(spansCount(wanted, signals)),
-    );
+    const [count] = await this.database.query(spansCount(wanted, signals), { long: 'read' });
     const batches = await this.database.stream(spansQuery(wanted, details, signals), {
       maxBatch: SPANS_AT_ONCE,
     });
@@ -73,7 +71,7 @@ export class SpansService {
     const wanted = { ...spanSelection(asked), ...pageOf(asked), group_by, measures, group_filters };
     const rows = await boundedRows(this.database, groupsQuery(wanted, signals));
     const total = await totalOf(rows, wanted, (page) =>
-      this.database.long(() => this.database.query(groupsQuery({ ...wanted, ...page }, signals))),
+      this.database.query(groupsQuery({ ...wanted, ...page }, signals), { long: 'read' }),
     );
     const costs = asked.include_costs
       ? await sumCosts(this.database, costedSpans(wanted, signals, MAX_COSTED + 1))
@@ -92,8 +90,9 @@ export class SpansService {
   async customAttributes(asked: CustomAttributesDto): Promise<CustomAttributesFoundDto> {
     const limit = asked.limit ?? 200;
     const offset = asked.offset ?? 0;
-    const rows = await this.database.long(() =>
-      this.database.query(customAttributes({ ...spanSelection(asked), limit, offset })),
+    const rows = await this.database.query(
+      customAttributes({ ...spanSelection(asked), limit, offset }),
+      { long: 'read' },
     );
     const attributes = rows.slice(0, limit).map(({ key, value_type, span_count }) => ({
       source: `custom_attrs_${value_type}`,
@@ -113,7 +112,7 @@ export class SpansService {
     const signals = hasSignals(asked);
     const groups = asked.group_by ?? [];
     const columns = statColumns(asked);
-    const buckets = await this.database.long(() => TimeBuckets.of(window));
+    const buckets = await this.database.transaction({ long: 'read' }, () => TimeBuckets.of(window));
     const counted = Object.assign({}, asked, { sources: countedSources(asked) });
     const rows = await boundedRows(this.database, statsQuery(counted, buckets, signals));
     const metrics = columns.filter(({ role }) => role === 'metric');

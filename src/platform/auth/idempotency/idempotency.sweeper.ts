@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.js';
-import { STATEMENT_MS } from '../../database/limits.js';
 import { Schedule } from '../../database/schedule.js';
 import { sql } from '../../query/sql.js';
 
@@ -18,7 +17,6 @@ export class IdempotencySweeper {
 
   private async sweep(): Promise<void> {
     const old = sql`DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`;
-    const remove = () => this.database.long(() => this.database.query(old), STATEMENT_MS.bulk);
-    await this.database.urgently(remove);
+    await this.database.query(old, { long: 'bulk', isUrgent: true });
   }
 }

@@ -17,7 +17,6 @@ import { ApiError, unavailable } from '../../errors.js';
 import { isId } from '../../http/dto.js';
 import type { WithHeaders } from '../../http/inflated-body.js';
 import { Database } from '../../database/database.js';
-import { STATEMENT_MS } from '../../database/limits.js';
 import { sql } from '../../query/sql.js';
 import type { Caller } from '../caller.js';
 import { seal, unseal } from '../seal.js';
@@ -188,16 +187,13 @@ export async function answerOnce<T>(
   database: Database,
   write: KeyedWrite,
   work: () => Promise<T>,
-  transaction: Transaction<T> = (run) => database.long(run, STATEMENT_MS.write),
+  transaction: Transaction<T> = (run) =>
+    database.transaction({ owner: write.caller.owner, long: 'write' }, run),
 ): Promise<T> {
   const name = JSON.stringify([write.project, write.caller.keyId, write.key]);
   const first = pendingWrites.get(name);
   if (first) return repeatAnswer(first, write) as Promise<T>;
-  const keyed = () => keyedWrite(database, write, work);
-  const answer = database.runFor(
-    () => write.caller.owner,
-    () => transaction(keyed),
-  );
+  const answer = transaction(() => keyedWrite(database, write, work));
   pendingWrites.set(name, { hash: write.hash, answer, waiting: 0 });
   try {
     return await answer;

@@ -302,7 +302,7 @@ export class KeysService {
       await addEvent(this.database, { action: KEYS_REVOKE, by, target: id, scopes });
       return true;
     };
-    const isRevoked = await this.database.urgently(() => this.database.transaction(revoke));
+    const isRevoked = await this.database.transaction({ isUrgent: true }, revoke);
     this.forget();
     return isRevoked;
   }

@@ -35,24 +35,21 @@ export class AgentTurns {
     calls: readonly WholeCall[],
     caller: Caller,
   ): Promise<ItemAnswer[]> {
-    return this.database.alone(
-      sessionLock(projectId, session),
+    return this.database.transaction(
+      { lock: sessionLock(projectId, session), long: 'read' },
       async () => {
         const answers = await this.calls.storeCalls(calls, caller);
         await this.settle(projectId, session, from);
         return answers;
       },
-      'long',
     );
   }
 
   /** Sets the turns again for sessions in these traces. Needed when spans of the traces arrive. */
   async settleTraces(projectId: string, traceIds: readonly string[]): Promise<void> {
     for (const { session, from } of await this.database.query(sessionsOf(projectId, traceIds)))
-      await this.database.alone(
-        sessionLock(projectId, session),
-        () => this.settle(projectId, session, from),
-        'long',
+      await this.database.transaction({ lock: sessionLock(projectId, session), long: 'read' }, () =>
+        this.settle(projectId, session, from),
       );
   }
 
@@ -63,8 +60,8 @@ export class AgentTurns {
     const spans = await this.database.query(agentSpans(projectId, traceIds, linked));
     const changed = settledCalls(calls, spans);
     if (changed.length > 0) {
-      await this.database.write(settleQuery(projectId, changed));
-      this.database.note(projectId, CALLS);
+      await this.database.query(settleQuery(projectId, changed));
+      this.database.changes.note(projectId, CALLS);
       await this.sources.settle(
         projectId,
         changed.map(({ id }) => id),

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
-import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import type { RowCounts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
 import { spellRefs } from '../../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
@@ -78,10 +77,10 @@ export class CallsErasingService {
       event: { action: CALLS_PURGE, detail: describePurge(body) },
     };
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
-    return this.database.long(async () => {
+    return this.database.transaction({ long: 'bulk' }, async () => {
       const targets = await this.findFamily(projectId, request.call_ids!);
       return this.erasings.begin({ ...erasure, request: {}, targets }, caller);
-    }, STATEMENT_MS.bulk);
+    });
   }
 
   /** Returns the ids of the calls and of their descendants in the same trace. */
@@ -128,7 +127,7 @@ export class CallsErasingService {
     if (ids.length === 0) return { after: next, payloads: 0 };
     await this.database.query(callsLock(projectId, ids));
     const erased = await this.database.query(payloadsErase(projectId, ids));
-    this.database.note(projectId, CALLS);
+    this.database.changes.note(projectId, CALLS);
     await this.made.forget(projectId, ids);
     return { after: next, payloads: erased.length };
   }
@@ -197,8 +196,8 @@ export class CallsErasingService {
   ): Promise<{ isWhole: boolean; counts: RowCounts }> {
     await this.turns.hold(projectId);
     await this.database.query(callsLock(projectId, ids));
-    this.database.note(projectId, CALLS);
-    this.database.note(projectId, FEEDBACK);
+    this.database.changes.note(projectId, CALLS);
+    this.database.changes.note(projectId, FEEDBACK);
     const refs = spellRefs(projectId, ['call'], ids);
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };

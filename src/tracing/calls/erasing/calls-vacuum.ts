@@ -65,7 +65,7 @@ export class CallsVacuum {
     }
     if (this.runsLeft === 0 || performance.now() < this.notBefore) return;
     try {
-      await this.database.aside(async ({ run }) => {
+      await this.database.session(async ({ run }) => {
         for (const statement of [...FIRST, ...(isNearlyFull ? ON_FULL_DISK : AS_USUAL)])
           await run(statement);
       }, this.schedule.signal);

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
-import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { Schedule } from '../../../platform/database/schedule.js';
 import { CALLS } from '../call.entity.js';
 import { CallSources } from '../source/call-sources.service.js';
@@ -36,7 +35,7 @@ export class FoldedSpans {
 
   async fold(projectId: string, spans: readonly FoldedSpanKey[], owner: string): Promise<void> {
     const last = new Map(spans.map((span) => [span.id, span]));
-    await this.database.query(foldQuery(projectId, [...last.values()]), owner);
+    await this.database.query(foldQuery(projectId, [...last.values()]), { owner });
     this.known.set(projectId, true);
   }
 
@@ -44,7 +43,7 @@ export class FoldedSpans {
   async hasAny(projectId: string, owner: string): Promise<boolean> {
     const known = this.known.get(projectId);
     if (known !== undefined) return known;
-    const [row] = await this.database.query(hasFoldedQuery(projectId), owner);
+    const [row] = await this.database.query(hasFoldedQuery(projectId), { owner });
     this.known.set(projectId, row!.has_folded);
     return row!.has_folded;
   }
@@ -54,24 +53,18 @@ export class FoldedSpans {
    * calls and the folded spans are committed; either may come from another process.
    */
   async unfold(projectId: string, traceIds: readonly string[]): Promise<void> {
-    await this.database.alone(
-      unfoldingLock(projectId),
-      async () => {
-        const changed = await this.database.query(unfoldQuery(projectId, traceIds));
-        if (changed.length === 0) return;
-        this.database.note(projectId, CALLS);
-        await this.sources.settle(
-          projectId,
-          changed.map(({ id }) => id),
-        );
-      },
-      'long',
-    );
+    await this.database.transaction({ lock: unfoldingLock(projectId), long: 'read' }, async () => {
+      const changed = await this.database.query(unfoldQuery(projectId, traceIds));
+      if (changed.length === 0) return;
+      this.database.changes.note(projectId, CALLS);
+      await this.sources.settle(
+        projectId,
+        changed.map(({ id }) => id),
+      );
+    });
   }
 
   private async forget(): Promise<void> {
-    await this.database.urgently(() =>
-      this.database.long(() => this.database.query(forgetFolded), STATEMENT_MS.bulk),
-    );
+    await this.database.query(forgetFolded, { long: 'bulk', isUrgent: true });
   }
 }

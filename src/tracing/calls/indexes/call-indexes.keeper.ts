@@ -41,7 +41,7 @@ export class CallIndexesKeeper {
   private async work(): Promise<void> {
     const [difference] = await this.database.query(differenceQuery());
     if (difference)
-      await this.database.aside((session) => this.settle(session), this.schedule.signal);
+      await this.database.session((session) => this.settle(session), this.schedule.signal);
   }
 
   private async settle({ query, run }: DedicatedConnection): Promise<void> {

@@ -55,7 +55,7 @@ export class CallIndexesService {
 
   async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
     const wanted = indexDefinition(project_id, field, kind ?? 'text');
-    const index = await this.database.alone(lock(COUNT_LOCK), async () => {
+    const index = await this.database.transaction({ lock: lock(COUNT_LOCK) }, async () => {
       await by.assertValid();
       const [counts] = await this.database.query(countsQuery(wanted));
       assertRoom(counts!);

@@ -23,10 +23,9 @@ import { Pace } from '../../../platform/erasing/pace.js';
 export class CallsWriter implements OnApplicationShutdown {
   private readonly group = new GroupCommit<CallWrite>(
     (writes, key) =>
-      this.database.runFor(
-        () => key,
+      this.database.scope.run(
+        { owner: () => key, subject: { tell: () => ({ work: 'writes of calls' }) } }, // many requests share it
         () => this.write(writes),
-        { tell: () => ({ work: 'writes of calls' }) }, // many requests share it
       ),
     // errors that one write of the batch may cause: it waits for a lock, or is too large
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
@@ -92,7 +91,7 @@ export class CallsWriter implements OnApplicationShutdown {
 
   private async storeOrHalve(writes: CallWrite[], refused: Map<CallWrite, unknown>): Promise<void> {
     try {
-      await this.database.savepoint(() => this.write(writes));
+      await this.database.transaction({ isSavepoint: true }, () => this.write(writes));
     } catch (error) {
       if (!isRowError(error)) throw error;
       if (writes.length === 1) {
@@ -114,7 +113,7 @@ export class CallsWriter implements OnApplicationShutdown {
     const merged = [...mergedByCall(writes, ({ id }) => id).values()];
     const left = await this.copyNew(merged);
     const rows = left.length > 0 ? await this.upsert(left) : [];
-    for (const { projectId } of writes) this.database.note(projectId, CALLS);
+    this.database.changes.note(writes[0]!.projectId, CALLS);
     if (writes.every(({ start }) => !start || start.trace_id)) return;
     const traceIds = new Map(merged.map((write) => [write.id, traceOf(write)]));
     for (const { id, trace_id } of rows) traceIds.set(id, trace_id);

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { lock, oneLock, tryLock } from '../../../platform/database/advisory-locks.js';
 import { Database } from '../../../platform/database/database.js';
-import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { UnfilledRows } from '../../../platform/database/unfilled-rows.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 import { CALLS } from '../call.entity.js';
@@ -64,10 +63,7 @@ export class OrphansKeeper {
   }
 
   private async fill(): Promise<void> {
-    const [left] = await this.database.long(
-      () => this.database.query(walksLeft()),
-      STATEMENT_MS.bulk,
-    );
+    const [left] = await this.database.query(walksLeft(), { long: 'bulk' });
     for (let rows = left!.rows; ;) {
       for (const what of WALKED_KINDS) this.unfilled.set(what, rows);
       const looked = await this.batch(() => this.walk());
@@ -81,7 +77,7 @@ export class OrphansKeeper {
       const [row] = await this.database.query(tryLock(ORPHANS_LOCK));
       return row!.is_mine ? work() : 0;
     };
-    return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
+    return this.pace.run(() => this.database.transaction({ long: 'bulk' }, alone));
   }
 
   /** Reads the next calls of older builds. Returns their number, or 0 if no call is left. */
@@ -101,7 +97,7 @@ export class OrphansKeeper {
       );
       const traceIds = new Set(orphans.flatMap(({ trace_id }) => trace_id ?? []));
       await this.turns.settleNamed(projectId, [...traceIds]);
-      this.database.note(projectId, CALLS);
+      this.database.changes.note(projectId, CALLS);
     }
     await this.readSources(projectId, calls);
     const isDone = calls.length < MAX_WALKED;
@@ -123,10 +119,7 @@ export class OrphansKeeper {
   /** Removes marks of calls whose parent has arrived. Goes on where the last run ended. */
   private async clear(): Promise<void> {
     for (let batches = 0; batches < MAX_BATCHES; batches++) {
-      const parents = await this.database.long(
-        () => this.database.query(missingParents(this.at)),
-        STATEMENT_MS.bulk,
-      );
+      const parents = await this.database.query(missingParents(this.at), { long: 'bulk' });
       const byProject = new Map<string, string[]>();
       for (const { project_id, parent_id } of parents)
         byProject.set(project_id, [...(byProject.get(project_id) ?? []), parent_id]);
@@ -134,9 +127,10 @@ export class OrphansKeeper {
         await this.sources.settleOrphans(projectId, ids);
         while (
           (await this.batch(() =>
-            this.database.alone(lock(TURNS, projectId), () =>
-              this.database.write(orphansClear(projectId, ids)),
-            ),
+            this.database.transaction({ lock: lock(TURNS, projectId) }, async () => {
+              const cleared = await this.database.query(orphansClear(projectId, ids));
+              return cleared.length;
+            }),
           )) === MAX_MARKED
         );
       }

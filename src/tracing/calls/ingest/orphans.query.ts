@@ -166,4 +166,5 @@ export const orphansClear = (projectId: string, parents: readonly string[]) => s
       'c',
     )} WHERE NOT ${isTopOrphan(projectId)} LIMIT ${MAX_MARKED}::bigint)
   UPDATE calls c SET is_orphan = false
-  WHERE c.project_id = ${projectId} AND c.id = ANY(${lockedCalls(projectId, sql`SELECT id FROM found`)})`;
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${lockedCalls(projectId, sql`SELECT id FROM found`)})
+  RETURNING 1`;

@@ -21,7 +21,7 @@ export class Turns {
   /** Settles those of the traces in which a call below another names a thread. */
   async settleNamed(projectId: string, traceIds: readonly string[], owner?: string): Promise<void> {
     if (traceIds.length === 0) return;
-    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds), owner);
+    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds), { owner });
     await this.settle(
       projectId,
       rows.map(({ trace_id }) => trace_id),
@@ -41,7 +41,9 @@ export class Turns {
 
   async settle(projectId: string, traceIds: readonly string[]): Promise<void> {
     if (traceIds.length === 0) return;
-    await this.database.alone(lock(TURNS, projectId), () => this.settleLocked(projectId, traceIds));
+    await this.database.transaction({ lock: lock(TURNS, projectId) }, () =>
+      this.settleLocked(projectId, traceIds),
+    );
   }
 
   private async settleLocked(projectId: string, traceIds: readonly string[]): Promise<void> {

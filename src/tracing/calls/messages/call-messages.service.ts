@@ -9,7 +9,6 @@ import {
 } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
-import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { callKey } from '../ingest/calls.writer.js';
 import {
   awaitedTrim,
@@ -51,10 +50,9 @@ export class CallMessagesService implements OnApplicationShutdown {
   /** Runs fewer writes at once than `CallsWriter`, so that starts and ends always get connections. */
   private readonly group = new GroupCommit<MessagesWrite>(
     (writes, key) =>
-      this.database.runFor(
-        () => key,
+      this.database.scope.run(
+        { owner: () => key, subject: { tell: () => ({ work: 'messages in logs' }) } }, // many requests share it
         () => this.write(writes),
-        { tell: () => ({ work: 'messages in logs' }) }, // many requests share it
       ),
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
     { maxWrites: 2 },
@@ -112,7 +110,7 @@ export class CallMessagesService implements OnApplicationShutdown {
       const key = callKey(project_id, id);
       left.get(key)!.isAwaited = is_awaited;
       left.delete(key);
-      this.database.note(project_id, CALLS);
+      this.database.changes.note(project_id, CALLS);
     }
     const [some] = left.values();
     if (!some) return;
@@ -132,10 +130,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     }
     for (const [projectId, share] of shares)
       if (Math.random() < share)
-        await this.database.long(
-          () => this.database.query(awaitedTrim(projectId)),
-          STATEMENT_MS.bulk,
-        );
+        await this.database.query(awaitedTrim(projectId), { long: 'bulk' });
   }
 }
 

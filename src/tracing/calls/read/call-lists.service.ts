@@ -60,23 +60,23 @@ export class CallLists {
     search: DocumentSearch,
     prices: BuiltinPrices | undefined,
   ): AsyncGenerator<JsonRows> {
-    const { key, readMs } = this.database;
+    const { readMs, scope } = this.database;
+    const { owner } = scope; // parts are read in the context of the connection
     let [from, looked, wanted] = [null as string | null, 0, request.limit ?? null];
     let found = performance.now();
     try {
       for (let size = FIRST_PART; ;) {
         const began = performance.now();
-        const { calls, until } = await this.database.runFor(key, () =>
-          this.part(search, from, size),
-        );
+        const { calls, until } = await this.part(search, from, size, owner);
         const isLast = calls < size;
         const rows = callRows(Object.assign(request, { limit: wanted }), {
           part: isWithin(search, from, isLast ? null : until),
           prices,
         });
-        const batches = await this.database.runFor(key, () =>
-          this.database.stream(rows.query, { rows: new JsonRowWriter(rows.pieces) }),
-        );
+        const batches = await this.database.stream(rows.query, {
+          owner,
+          rows: new JsonRowWriter(rows.pieces),
+        });
         for await (const batch of batches as AsyncIterable<JsonRows>) {
           if (wanted !== null) wanted -= batch.ends.length;
           yield batch;
@@ -97,9 +97,10 @@ export class CallLists {
     search: DocumentSearch,
     from: string | null,
     calls: number,
+    owner: string,
   ): Promise<SearchPart> {
     const query = partQuery(search, from, calls);
-    const [part] = await this.database.long(() => this.database.query(query));
+    const [part] = await this.database.query(query, { owner, long: 'read' });
     return part!;
   }
 }

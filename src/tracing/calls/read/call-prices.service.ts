@@ -39,7 +39,7 @@ export class CallPrices {
         `must not name ${totalCostField()} more than ${MAX_NAMED} times`,
       );
     const query = modelsQuery(request, MAX_MODELS + 1);
-    const models = await this.database.long(() => this.database.query(query));
+    const models = await this.database.query(query, { long: 'read' });
     if (models.length > MAX_MODELS)
       throw new ApiError(
         'too_large',

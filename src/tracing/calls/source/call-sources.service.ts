@@ -66,7 +66,7 @@ export class CallSources {
         isMore = rows.length === MAX_CHANGED;
       }
     }
-    if (changed.length > 0) this.database.note(projectId, CALLS);
+    if (changed.length > 0) this.database.changes.note(projectId, CALLS);
     return changed;
   }
 }

@@ -24,7 +24,7 @@ export class CallCountsService {
 
   private async matching(query: CallsStatsDto): Promise<number> {
     const counted = await this.prices.compiled(query, (prices) => callsStatsQuery(query, prices));
-    const [row] = await this.database.long(() => this.database.query(counted));
+    const [row] = await this.database.query(counted, { long: 'read' });
     return row!.count;
   }
 }

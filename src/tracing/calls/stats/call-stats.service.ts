@@ -85,7 +85,7 @@ export class CallStatsService {
     const condition = await this.callPrices.compiled(body, (prices) => isMatch(body, prices));
     const groups = body.group_by ?? [];
     // everything that takes long needs a slot; one key has few slots
-    const { calls, usage } = await this.database.long(async () => {
+    const { calls, usage } = await this.database.transaction({ long: 'read' }, async () => {
       await this.database.query(SNAPSHOT);
       const buckets = await TimeBuckets.of(window);
       return this.read({

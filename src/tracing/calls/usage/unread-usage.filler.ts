@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { oneLock, tryLock } from '../../../platform/database/advisory-locks.js';
 import { Database } from '../../../platform/database/database.js';
-import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { UnfilledRows } from '../../../platform/database/unfilled-rows.js';
 import { isObject } from '../../../platform/json/json-object.js';
 import { Pace } from '../../../platform/erasing/pace.js';
@@ -37,10 +36,7 @@ export class UnreadUsageFiller {
   }
 
   private async run(): Promise<void> {
-    const [counted] = await this.database.long(
-      () => this.database.query(unreadCount()),
-      STATEMENT_MS.bulk,
-    );
+    const [counted] = await this.database.query(unreadCount(), { long: 'bulk' });
     for (let left = counted!.rows; ;) {
       this.unfilled.set('usage', left);
       if (left <= 0) return;
@@ -52,7 +48,7 @@ export class UnreadUsageFiller {
 
   /** Reads one batch. Returns its number of rows; 0 also while another process reads. */
   private readSome(): Promise<number> {
-    return this.pace.run(() => this.database.long(() => this.batch(), STATEMENT_MS.bulk));
+    return this.pace.run(() => this.database.transaction({ long: 'bulk' }, () => this.batch()));
   }
 
   private async batch(): Promise<number> {
@@ -64,7 +60,7 @@ export class UnreadUsageFiller {
     const ids = (await this.database.query(unreadCalls(projectId))).map(({ id }) => id);
     const rows = await this.database.query(unreadLock(projectId, ids));
     await this.database.query(usageSet(projectId, rows.map(read)));
-    this.database.note(projectId, CALLS);
+    this.database.changes.note(projectId, CALLS);
     return rows.length;
   }
 }

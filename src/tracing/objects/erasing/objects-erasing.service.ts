@@ -79,8 +79,8 @@ export class ObjectsErasingService {
     const at = (cursor as { at: number } | null)?.at ?? 0;
     const indexes = targets!.slice(at, at + VERSIONS_AT_ONCE).map(Number);
     if (indexes.length === 0) return { cursor: null, counts: {} };
-    this.database.note(project_id, OBJECTS);
-    this.database.note(project_id, FEEDBACK);
+    this.database.changes.note(project_id, OBJECTS);
+    this.database.changes.note(project_id, FEEDBACK);
     await this.database.query(lockQuery(project_id, object_id));
     const digests = await this.database.query(lastDigests(project_id, object_id, indexes));
     const versions = digests.map(({ digest }) => `${object_id}:${digest}`);

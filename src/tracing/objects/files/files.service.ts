@@ -8,7 +8,6 @@ import { isProjectId, PROJECT_ID_RULE } from '../../../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../../../platform/errors.js';
 import { CONFIG, type Config } from '../../../platform/config/config.js';
 import { Database } from '../../../platform/database/database.js';
-import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../../platform/database/staged-uploads.js';
 import { assertExpected, bytesDigest, digestName } from '../digests/digest.js';
 import { type UploadForm, readFileForm } from './file-form.js';
@@ -67,7 +66,7 @@ export class FilesService {
     await this.database.query(
       insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
     );
-    this.database.note(projectId, OBJECTS);
+    this.database.changes.note(projectId, OBJECTS);
     return { digest };
   }
 
@@ -130,7 +129,7 @@ export class FilesService {
       const only = first.value ?? Buffer.alloc(0);
       const file = await finish(hash.digest(), only.length);
       await this.database.query(insertSmallFileQuery({ ...file, uploadId: uuidv7() }, only));
-      this.database.note(file.projectId, OBJECTS);
+      this.database.changes.note(file.projectId, OBJECTS);
       return file.digest;
     }
     const upload = this.uploads.begin();
@@ -183,12 +182,12 @@ export class FilesService {
     file: { projectId: string; digest: string; uploadId: string },
     sizeBytes: number,
   ): Promise<void> {
-    return this.database.long(async () => {
+    return this.database.transaction({ long: 'bulk' }, async () => {
       const [stored] = await this.database.query(insertFileQuery(file, sizeBytes));
-      this.database.note(file.projectId, OBJECTS);
+      this.database.changes.note(file.projectId, OBJECTS);
       if (stored) await upload.keep(file.projectId);
       else await upload.discard();
-    }, STATEMENT_MS.bulk);
+    });
   }
 
   /**
@@ -202,14 +201,15 @@ export class FilesService {
     const [file] = await this.database.query(fileQuery(project_id, digest));
     if (!file) throw new ApiError('not_found', `there is no file ${digest}`);
     const { database } = this;
-    const { key } = database; // chunks are read in the context of the connection
+    const { owner } = database.scope; // chunks are read in the context of the connection
     async function* chunks(first: Buffer | null) {
       if (first) yield first;
       for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
         await caller?.assertValid();
-        const [chunk] = await database.runFor(key, () =>
-          database.long(() => database.query(chunkQuery(project_id, file!.upload_id, index))),
-        );
+        const [chunk] = await database.query(chunkQuery(project_id, file!.upload_id, index), {
+          owner,
+          long: 'read',
+        });
         yield chunk!.bytes;
       }
     }

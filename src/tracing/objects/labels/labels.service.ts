@@ -68,14 +68,14 @@ export class LabelsService {
     { project_id, aliases }: AliasesRemoveDto,
     caller: Caller,
   ): Promise<void> {
-    return this.database.alone(lockQuery(project_id, object_id), async () => {
+    return this.database.transaction({ lock: lockQuery(project_id, object_id) }, async () => {
       await caller.assertValid();
       const ofObject = { projectId: project_id, objectId: object_id };
       const versions = this.database.repository(ObjectVersion);
       if (!(await versions.existsBy({ ...ofObject, isLatest: true })))
         throw new ApiError('not_found', `there is no object ${object_id}`);
       await this.database.repository(ObjectAlias).delete({ ...ofObject, alias: Any(aliases) });
-      this.database.note(project_id, OBJECTS);
+      this.database.changes.note(project_id, OBJECTS);
     });
   }
 
@@ -94,13 +94,13 @@ export class LabelsService {
     caller: Caller,
     change: (version: ObjectVersionKey) => Promise<void>,
   ): Promise<void> {
-    return this.database.alone(lockQuery(projectId, objectId), async () => {
+    return this.database.transaction({ lock: lockQuery(projectId, objectId) }, async () => {
       await caller.assertValid();
       const word = await resolveAliases(this.database, projectId, [objectId], [digest]);
       const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
       if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
       await change({ projectId, objectId, versionIndex: meant.version_index });
-      this.database.note(projectId, OBJECTS);
+      this.database.changes.note(projectId, OBJECTS);
     });
   }
 }

@@ -120,9 +120,9 @@ export class TablesService {
   async statsBatch(query: TablesStatsQueryDto): Promise<TablesStatsDto> {
     const withSize = query.include_storage_size === true;
     const { project_id, digests } = query;
-    const tables = await this.database.long(() =>
-      this.database.query(tableStatsQuery(project_id, digests ?? [], withSize)),
-    );
+    const tables = await this.database.query(tableStatsQuery(project_id, digests ?? [], withSize), {
+      long: 'read',
+    });
     return { tables };
   }
 
@@ -143,11 +143,11 @@ export class TablesService {
     check(digest);
     const firstOfEach = new Map(rows.toReversed().map((row) => [row.digest, row])).values();
     const distinct = [...firstOfEach].toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
-    await this.database.long(async () => {
+    await this.database.transaction({ long: 'read' }, async () => {
       for (const batch of cutBatches(distinct))
         await this.database.query(insertRowsQuery(projectId, batch));
       await this.database.query(insertTableQuery(projectId, digest, rowDigests));
-      this.database.note(projectId, OBJECTS);
+      this.database.changes.note(projectId, OBJECTS);
     });
     return digest;
   }

@@ -63,7 +63,7 @@ export class BuildOutputsService {
     caller: Caller,
     retrains: string | null = null,
   ): Promise<BuildSubmittedDto> {
-    return this.slots.with(this.database.key(), () => this.submitNow(body, caller, retrains));
+    return this.slots.with(this.database.scope.owner, () => this.submitNow(body, caller, retrains));
   }
 
   private async submitNow(
@@ -155,7 +155,7 @@ export class BuildOutputsService {
       minMargin: min_margin ?? 0,
     };
     const chunks = () => this.readChunks(projectId, build, split ?? 'all');
-    const slot = await this.slots.take(this.database.key());
+    const slot = await this.slots.take(this.database.scope.owner);
     try {
       if (format === 'art')
         return await this.handOver(body, caller, {

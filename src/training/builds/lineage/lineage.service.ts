@@ -36,7 +36,7 @@ export class LineageService {
    */
   query(query: LineageQueryDto): Promise<LineageAnswerDto> {
     assertOneWay(query);
-    return this.database.long(() => this.findEdges(query));
+    return this.database.transaction({ long: 'read' }, () => this.findEdges(query));
   }
 
   private async findEdges(query: LineageQueryDto): Promise<LineageAnswerDto> {
