@@ -46,7 +46,7 @@ const choicesIn = (text: string): string[] => [
 ];
 
 export function specFault({ name, kind, from, to, choices }: SpecDraft): string | undefined {
-  if (specId(name) === '') return 'The question needs a letter or a digit.';
+  if (specId(name) === '') return 'The name of the question needs a letter or a digit.';
   if (kind === 'choice' && choicesIn(choices).length < 2) return 'Write two texts or more.';
   if (kind !== 'number') return undefined;
   const [low, high] = [from, to].map((text) => (text.trim() === '' ? undefined : Number(text)));

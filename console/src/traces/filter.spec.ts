@@ -102,7 +102,7 @@ it.each<[string, unknown]>([
 
 it.each([
   ['status=', 'status=', 'status= needs a value.'],
-  ['a status=err', 'err', 'It is one of success, error, descendant_error, running.'],
+  ['a status=err', 'err', 'Write one of success, error, descendant_error, running.'],
   ['latency>fast', 'fast', 'Write a duration like 500ms, 1.5s or 2m.'],
   ['latency>1x', '1x', 'Write a duration like 500ms, 1.5s or 2m.'],
   ['tokens>many', 'many', 'Write a number like 800, 10k or 1.5M.'],
@@ -115,13 +115,13 @@ it.each([
   ['tag~bu', 'tag~bu', 'Write tag= or tag!= and the whole name.'],
   ['tag:bug', 'tag:bug', 'Write tag=bug'],
   ['a OR', 'R', 'A condition is missing at the end.'],
-  ['OR a', 'OR', 'OR stands between two conditions.'],
+  ['OR a', 'OR', 'OR must stand between two conditions.'],
   ['(a', '(', 'This ( is not closed.'],
-  ['a)', ')', 'There is no ( for this.'],
+  ['a)', ')', 'This ) has no (.'],
   ['()', ')', 'A condition is missing here.'],
   ['op="x', '"x', 'This quotation mark is not closed.'],
   ['=3', '=', 'The name of a field is missing before this.'],
-  ['{"$eq":', '{"$eq":', 'whole expression'],
+  ['{"$eq":', '{"$eq":', 'one expression of the query language'],
   ['age=2h', 'age=2h', 'Write age<2h'],
   ['started>soon', 'soon', 'Write a time like'],
 ])('%s is refused at its place', (text, place, message) => {
