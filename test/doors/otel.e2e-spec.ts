@@ -489,7 +489,10 @@ describe('metrics and logs', () => {
     rejects: 'rejectedDataPoints',
     why: /does not store metrics.*OTEL_METRICS_EXPORTER=none/,
   };
-  const NO_LOGS = { rejects: 'rejectedLogRecords', why: /gen_ai\.\*.*Claude Code.*does not store other/ };
+  const NO_LOGS = {
+    rejects: 'rejectedLogRecords',
+    why: /gen_ai\.\*.*Claude Code.*does not store other/,
+  };
 
   it.each([
     ['a gauge', '/v1/metrics', metricsOf([{ gauge: { dataPoints: points(2) } }]), '2', NO_METRICS],

@@ -7,7 +7,7 @@ export const { names: KINDS, declare: changeKind } = declarations('kind of chang
 
 export type NotedChanges = Map<string, Set<ChangeKind>>;
 
-export function noteChange(noted: NotedChanges, projectId: string, kind: ChangeKind): void {
+function noteChange(noted: NotedChanges, projectId: string, kind: ChangeKind): void {
   const kinds = noted.get(projectId);
   if (kinds) kinds.add(kind);
   else noted.set(projectId, new Set([kind]));
