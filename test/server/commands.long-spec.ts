@@ -139,9 +139,9 @@ describe('npm run restore', () => {
 
   it.each<[string, () => Buffer | null, RegExp]>([
     ['is missing', () => null, /cannot read \/.*: ENOENT/],
-    ['is empty', () => Buffer.alloc(0), /is damaged or is no backup/],
-    ['holds other bytes', () => Buffer.from('SQLite format 3'), /is damaged or is no backup/],
-    ['ends within its header', () => whole().subarray(0, 200), /is damaged or is no backup/],
+    ['is empty', () => Buffer.alloc(0), /is damaged or is not a backup/],
+    ['holds other bytes', () => Buffer.from('SQLite format 3'), /is damaged or is not a backup/],
+    ['ends within its header', () => whole().subarray(0, 200), /is damaged or is not a backup/],
     ['has a header without tables', () => headerOf({ skein_backup: 1 }), /is damaged/],
     ['has null for a header', () => headerOf('null'), /is damaged/],
     ['has another format', () => headerOf({ ...aHeader, skein_backup: 2 }), /has the format 2/],
