@@ -172,9 +172,13 @@ export class Database {
    */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   transaction<T>(options: TransactionOptions, work: () => Promise<T>): Promise<T>;
-  async transaction<T>(...given: unknown[]): Promise<T> {
-    const work = given.pop() as () => Promise<T>;
-    const [{ lock, isSavepoint, ...options } = {}] = given as TransactionOptions[];
+  async transaction<T>(
+    given: TransactionOptions | (() => Promise<T>),
+    workWithOptions?: () => Promise<T>,
+  ): Promise<T> {
+    if (typeof given === 'function') return this.transaction({}, given);
+    const work = workWithOptions!;
+    const { lock, isSavepoint, ...options } = given;
     if (lock) return this.locked(lock, options, work);
     if (isSavepoint) return this.savepoint(work);
     if (options.long) return this.long(options, work);

@@ -1,10 +1,9 @@
 import { copyInto, CopyRows, microsecondsOf } from '../../../platform/query/binary-copy.js';
 import { PRODUCTION } from '../../conventions/call-source.js';
 import { CALL_COLUMN_LIST } from '../call.entity.js';
-import type { CallWrite } from './calls.upsert.js';
+import type { CallWrite, ColumnTexts } from './calls.upsert.js';
 
-type SideValues = Record<string, string | null | undefined>;
-const NO_VALUES: SideValues = {};
+const NO_VALUES: ColumnTexts = {};
 
 /** Columns whose values are made from the whole write. */
 const WHOLE = ['project_id', 'id', 'is_opaque', 'has_unread_usage', 'trace_id', 'source'];
@@ -68,7 +67,7 @@ function addRow(rows: CopyRows, write: CallWrite): boolean {
 }
 
 /** Returns false for a time that only PostgreSQL can read. */
-function addSide(rows: CopyRows, columns: typeof START, values: SideValues): boolean {
+function addSide(rows: CopyRows, columns: typeof START, values: ColumnTexts): boolean {
   for (const name of columns.times) {
     const text = values[name];
     const time = text ? microsecondsOf(text) : null;

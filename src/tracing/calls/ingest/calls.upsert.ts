@@ -11,7 +11,8 @@ import {
 import { CALL_COLUMN_LIST, type CallColumnWith } from '../call.entity.js';
 import { withLogged } from '../messages/call-messages.query.js';
 
-type ColumnTexts<Name extends string> = Record<Name, string | null | undefined>;
+export type ColumnTexts<Name extends string = string> = Record<Name, string | null | undefined>;
+
 /**
  * Values as the text of the column's type. `new_trace` is the trace of a start that names none and whose parent is not
  * stored. `markOrphans` sets `is_orphan`. `CallSources` sets `source`; null is production.
@@ -189,14 +190,12 @@ function statement(groups: readonly ColumnGroup[]) {
   return known;
 }
 
-type Side = Record<string, string | null | undefined> | undefined;
-
 /** Returns the groups in which some write has a value. A statement that looks for traces also needs the parents. */
 function groupsOf(writes: readonly CallWrite[]): ColumnGroup[] {
   const isBrought = ({ side, texts, documents }: ColumnGroup) => {
     const names = [...texts, ...documents];
     return writes.some((write) => {
-      const values = write[side] as Side;
+      const values = write[side] as ColumnTexts | undefined;
       return values && names.some((name) => values[name] !== null && values[name] !== undefined);
     });
   };
@@ -221,7 +220,7 @@ function groupsOf(writes: readonly CallWrite[]): ColumnGroup[] {
 export function upsertQuery(writes: readonly CallWrite[]): PreparedStatement<UpsertedCall> {
   const groups = groupsOf(writes);
   const column = (side: ColumnGroup['side'], name: string) =>
-    writes.map((write) => (write[side] as Side)?.[name]);
+    writes.map((write) => (write[side] as ColumnTexts | undefined)?.[name]);
   return {
     ...statement(groups),
     values: [
