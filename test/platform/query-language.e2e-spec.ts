@@ -446,6 +446,57 @@ describe('the query language on PostgreSQL', () => {
     );
   });
 
+  it('finds the same in a value that is extracted beside many others as in one that is read alone', async () => {
+    const say = fc.record({
+      input: fc.constantFrom('doc', 'doc.a', 'doc.list', 'doc.list.0', 'doc.-1', 'doc.n').map(get),
+      substr: fc.oneof(
+        words.map(literal),
+        fc.constantFrom('doc', 'doc.list', 'doc.a', 'doc.n').map(get),
+      ),
+      case_insensitive: fc.boolean(),
+    });
+    const others = [1, 2, 3, 4].map((i) => ({ $eq: [get(`doc.none.${i}`), literal('x')] }));
+    await fc.assert(
+      fc.asyncProperty(
+        rows,
+        fc.array(say, { minLength: 1, maxLength: 40 }),
+        async (some, contained) => {
+          await store(some);
+          const found = (beside: object[]) =>
+            run(
+              sql`SELECT ${join(
+                contained.map(
+                  ($contains, i) =>
+                    sql`${compile({ $expr: { $or: [{ $contains }, ...beside] } }, columns)} IS TRUE AS ${identifier(`c${i}`)}`,
+                ),
+              )} FROM query_rows r ORDER BY length(id), id`,
+            );
+          expect(await found(others)).toEqual(await found([]));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('searches a list without its escapes, also beside many other values', async () => {
+    const list = { members: [['list', ['\\', { members: [] }]]] } as Doc;
+    const spelled = { members: [['list', String.raw`["\\", 1]`]] } as Doc;
+    await store([
+      { ...blank, id: '1', doc: list },
+      { ...blank, id: '2', doc: spelled },
+    ]);
+    const isIn = (substr: object) => ({ $contains: { input: get('doc.list'), substr } });
+    const others = [1, 2, 3].map((i) => ({ $eq: [get(`doc.none.${i}`), literal('x')] }));
+    for (const beside of [[], others]) {
+      expect(await matches({ $or: [isIn(get('doc.list')), ...beside] })).toEqual(['2']);
+      expect(await matches({ $or: [isIn(literal(String.raw`"\\"`)), ...beside] })).toEqual(['2']);
+      expect(await matches({ $or: [isIn(literal(String.raw`"\"`)), ...beside] })).toEqual([
+        '1',
+        '2',
+      ]);
+    }
+  });
+
   it('never answers rows of another project, whatever is true', async () => {
     await store(['1', '2', '3'].map((id) => ({ ...blank, id })));
     await client.query(`UPDATE query_rows SET project_id = 'c/d' WHERE id = '2'`);

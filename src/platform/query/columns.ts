@@ -31,6 +31,8 @@ export interface Operand {
   readonly within?: (bytes: number) => Sql;
   /** Column and path of a value in a document. Several values of one document can then be extracted together. */
   readonly at?: { readonly column: JsonColumn; readonly path: readonly string[] };
+  /** For a value in a document: returns SQL of its `json_typeof`, which tells a list from a string that spells one. */
+  readonly kind?: () => Sql;
   /** True when a `number` is a PostgreSQL integer. Only another integer can use an index on it. */
   readonly isInteger?: boolean;
   /** True when a `number` may have more digits than a double, and clients compute it as a sum of doubles. */
@@ -91,7 +93,15 @@ export const jsonAt = (column: JsonColumn, path: readonly string[]): Operand => 
   within: (bytes) =>
     sql`skein_text_at(${column.sql}, ${column.isOpaque}, ${new Parameter(path.map(storable))}::text[], ${bytes}::int)`,
   at: { column, path },
+  kind: () => sql`json_typeof(${jsonValueAt(column, path)})`,
 });
+
+/**
+ * Returns the `json_typeof` of a value that was extracted as `text`. Only a text that begins like an object or a list
+ * needs the document for it. Every other text counts as a string.
+ */
+export const extractedKind = ({ column, path }: NonNullable<Operand['at']>, text: Sql): Sql =>
+  sql`CASE WHEN left(${text}, 1) IN ('{', '[') THEN skein_kind_at(${column.sql}, ${column.isOpaque}, ${new Parameter(path.map(storable))}::text[]) ELSE 'string' END`;
 
 /**
  * Returns the values at several paths of a document as an array, each within a limit. Common prefixes of the paths are

@@ -7,6 +7,7 @@ import {
   PLAIN_VALUES,
   quoteWord,
   resolve,
+  extractedKind,
   extractedShare,
   type Columns,
   type JsonColumn,
@@ -80,27 +81,26 @@ class ExtractedValues {
   add(name: string, operand: Operand): Operand {
     let found = this.operands.get(name);
     if (!found) {
-      found = {
-        type: operand.type,
-        sql: operand.at ? this.inDocument(operand.at) : this.alone(operand),
-      };
+      found = operand.at ? this.inDocument(operand, operand.at) : this.alone(operand);
       this.operands.set(name, found);
     }
     return found;
   }
 
-  private alone({ within }: Operand): Sql {
+  private alone({ type, within }: Operand): Operand {
     const as = identifier(`v${this.values.length}`);
     this.values.push(sql`${within!(this.bytes)} AS ${as}`);
-    return sql`taken.${as}`;
+    return { type, sql: sql`taken.${as}` };
   }
 
-  private inDocument({ column, path }: NonNullable<Operand['at']>): Sql {
+  private inDocument({ type }: Operand, at: NonNullable<Operand['at']>): Operand {
+    const { column, path } = at;
     const document = this.documents.get(column.sql) ?? { column, paths: [] };
     this.documents.set(column.sql, document);
     const place = document.paths.push(path);
     const as = identifier(`d${[...this.documents.keys()].indexOf(column.sql)}`);
-    return sql`taken.${as}[${place}::int]`;
+    const text = sql`taken.${as}[${place}::int]`;
+    return { type, sql: text, kind: () => extractedKind(at, text) };
   }
 
   around(condition: Sql): Sql {
@@ -364,9 +364,14 @@ function contains(argument: ExpressionNode): Sql {
   return json && text ? saysLiteral(input, json, text, folds) : containsText(input, text, folds);
 }
 
-const saysLiteral = (input: Sql, { at }: Operand, text: string, folds: FoldedLiteral | null): Sql =>
+const saysLiteral = (
+  input: Sql,
+  { kind }: Operand,
+  text: string,
+  folds: FoldedLiteral | null,
+): Sql =>
   saysNeedle(
-    { text: input, at },
+    { text: input, kind: kind?.() },
     { text: sql`${folds?.needle ?? text}::text`, letters: Array.from(text), folds },
   );
 
@@ -385,7 +390,7 @@ function containsValue(input: Sql, json: Operand | null, text: Sql, isFolded: bo
   const wanted = sql`wanted.value`;
   const found = json
     ? saysNeedle(
-        { text: input, at: json.at },
+        { text: input, kind: json.kind?.() },
         { text: wanted, folds: isFolded ? NO_CAPITALS : null },
       )
     : find(isFolded ? foldAscii(input) : input, wanted);

@@ -86,23 +86,48 @@ BEGIN
 END
 $$;
 
+-- Returns the value at a path with signed steps, such as `-1`. PostgreSQL reads these as indexes of arrays, of which it
+-- counts negative ones in the wrong array. `->` reads them as keys.
+CREATE OR REPLACE FUNCTION skein_json_at_signed(document json, path text[]) RETURNS json
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  step text;
+BEGIN
+  FOREACH step IN ARRAY path LOOP
+    document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
+  END LOOP;
+  RETURN document;
+END
+$$;
+
 -- Returns the result of `#>>`, as compiled expressions compute it, within a limit. Its memory is freed at once. A plain
 -- expression keeps its memory until the row is finished.
 CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path text[], most int) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-  step text;
 BEGIN
   IF is_opaque THEN
     document := skein_safe_json(document);
   END IF;
   IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
-    FOREACH step IN ARRAY path LOOP
-      document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
-    END LOOP;
+    document := skein_json_at_signed(document, path);
     path := '{}';
   END IF;
   RETURN skein_within(document #>> path, most);
+END
+$$;
+
+-- Returns the `json_typeof` of the value whose text `skein_text_at` returns. Its memory, too, is freed at once.
+CREATE OR REPLACE FUNCTION skein_kind_at(document json, is_opaque boolean, path text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+  IF is_opaque THEN
+    document := skein_safe_json(document);
+  END IF;
+  IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
+    document := skein_json_at_signed(document, path);
+    path := '{}';
+  END IF;
+  RETURN json_typeof(document #> path);
 END
 $$;
 

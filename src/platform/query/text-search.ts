@@ -1,4 +1,3 @@
-import { type JsonColumn, jsonValueAt } from './columns.js';
 import { sql, type Sql } from './sql.js';
 
 /**
@@ -9,8 +8,8 @@ import { sql, type Sql } from './sql.js';
  */
 export interface SearchedText {
   text: Sql;
-  /** Column and path of the value in a document. Undefined when only its text is known. */
-  at?: { column: JsonColumn; path: readonly string[] } | undefined;
+  /** The value's `json_typeof`. Undefined when only its text is known. */
+  kind: Sql | undefined;
 }
 
 export interface Needle {
@@ -22,8 +21,7 @@ export interface Needle {
 }
 
 /** Returns the condition that a JSON value contains a text. It is NULL when one of the two is missing. */
-export function saysNeedle({ text, at }: SearchedText, needle: Needle): Sql {
-  const kind = at ? sql`json_typeof(${jsonValueAt(at.column, at.path)})` : sql`'string'`;
+export function saysNeedle({ text, kind = sql`'string'` }: SearchedText, needle: Needle): Sql {
   const { capitals = '', letters = '' } = needle.folds ?? {};
   const isSaid = sql`skein_says(${text}, ${kind}, ${needle.text}, ${needle.folds !== null}::boolean, ${capitals}::text, ${letters}::text)`;
   if (!needle.letters) return isSaid;
