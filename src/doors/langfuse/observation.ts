@@ -55,9 +55,9 @@ type CallFields = Record<string, unknown>;
 type Attributes = Map<string, string | Map<string, string>>;
 
 /**
- * A call that events change. A trace is its root call; an observation lies below its parent, or else below the trace. A
- * member that an event omits or sets to null keeps its value, and so does one that a later event has set. The cost of
- * an event depends only on its own length.
+ * A call that is made from Langfuse events. A Langfuse trace becomes the root call. An observation is stored below its
+ * parent, or below the root call if it names none. An event changes no member that it omits or sets to null, and none
+ * that an event with a later time has set. The cost of an event depends only on its own length.
  */
 export class Observation {
   private call: CallFields;

@@ -13,7 +13,7 @@ import { Context, Ctx } from '../../platform/http/context.js';
 import { DescribesTools, McpAnswerDto, McpMessageDto } from './mcp.dto.js';
 import { McpService } from './mcp.service.js';
 
-/** Enough for all arguments: the literals of a query have at most 1 MiB. */
+/** Most bytes of a message. The longest arguments fit, because the literals of a query have at most 1 MiB. */
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 
 @DescribesTools()

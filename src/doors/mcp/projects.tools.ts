@@ -99,7 +99,7 @@ export class ProjectTools implements ToolSource {
   }
 }
 
-/** Yields the texts of a list within an answer that a service returns as one text. */
+/** Yields the JSON text of each element of the list `name`. `answer` is the JSON text of a service's whole answer. */
 export async function* listElements(answer: string, name: string): AsyncGenerator<string> {
   yield* memberElements(answer, name);
 }

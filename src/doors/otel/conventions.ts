@@ -6,7 +6,8 @@ import { spelledMembers } from '../../tracing/usage/usage-counts.js';
  * - `text`: never parsed.
  * - `mime`: parsed unless the mime type attribute names another type.
  * - `list`: spelled out as several attributes (`<name>.0.role`).
- * - `open`: like `json`. An object or list becomes the whole content; any other value becomes the member.
+ * - `open`: like `json`, but an object or list replaces the whole of `inputs` or `output`. Any other value is stored as
+ *   one member.
  */
 export type AttributeForm = 'json' | 'text' | 'mime' | 'list' | 'open';
 

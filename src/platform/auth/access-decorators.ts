@@ -14,9 +14,9 @@ import { AccessGuard, ROLE } from './access.guard.js';
 import { keyGuard, type Scheme } from './key.guard.js';
 
 /*
- * Declarations of controllers. The guards run in the order given: authentication, role, body (read and validated), then
- * the projects that the body names against the key's scopes. Data of the request is read from the database only after
- * the last guard.
+ * Declarations of controllers. Three guards run in this order: `key.guard.ts` checks the key and its role, `BodyGuard`
+ * reads and validates the body, and `AccessGuard` checks the projects that the body names against the key's scopes. A
+ * request's data is read from the database only after the last guard.
  */
 
 /** The guards that authenticate. The first guard of each route is one of them. */

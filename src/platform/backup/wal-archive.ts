@@ -15,7 +15,7 @@ const BASE = /^skein-(\d{8}T\d{6}Z)-(\d+)-([0-9A-F]{24})\.base(\.age)?$/;
 const SEGMENT = /^[0-9A-F]{24}(?=\.|$)/;
 const SEGMENTS_IN_A_FILE_NUMBER = 256; // segments of 16 MiB, initdb's default
 
-/** Folder in the data folder, with an empty file for each stored segment until PostgreSQL has seen the file. */
+/** Folder in the data folder. An empty file stands for each stored WAL segment until PostgreSQL has seen it. */
 export const ARCHIVED = 'skein.archived';
 
 /**

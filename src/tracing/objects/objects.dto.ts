@@ -22,7 +22,7 @@ const OBJECT_ID = /^[\w.-]{1,128}$/;
 
 const IsTexts = () => IsTextList(MAX_LISTED, 256);
 
-/** A new version of a name. */
+/** The request that publishes a new version of an object under a name. */
 export class ObjectCreateDto {
   @IsProjectId() project_id!: string;
   @IsString()

@@ -1,6 +1,6 @@
 import { isRowDigest } from './tables/row-digests.js';
 
-/** The version of an object that a client's word selects. */
+/** How a client names a version of an object: the latest one, its index, its digest or an alias. */
 export type VersionSelector = 'latest' | { index: number } | { digest: string } | { alias: string };
 
 /**

@@ -23,8 +23,8 @@ const SWEEP = oneLock(125_779_852_814_702);
 const TAKEN = Symbol('taken');
 
 /**
- * Erases data whose retention has ended, and ends whose call never started, batch by batch. Every process runs a
- * sweeper, but only one of them erases at a time.
+ * Erases data that is older than its retention, batch by batch. It also erases ends of calls whose starts never
+ * arrived. Every process runs a sweeper, but only one of them erases at a time.
  */
 @Injectable()
 export class RetentionSweeper implements OnApplicationBootstrap {

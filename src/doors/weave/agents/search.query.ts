@@ -6,7 +6,7 @@ import { spellings } from '../../../platform/query/text-search.js';
 import type { AgentSearchDto } from './agents.dto.js';
 import { countedSources, SpanSource } from './span-source.js';
 
-/** The newest spans that are searched. `started_before` selects older ones. */
+/** Most spans that a search reads, the newest first. With `started_before`, a request searches older ones. */
 export const MAX_SEARCHED = 20_000;
 /** Bytes of documents. Larger ones are not searched. */
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -26,8 +26,8 @@ const DAY_MS = 86_400_000;
 const PERSONAL_KEY_DAYS = 90;
 
 /**
- * Admins issue, list and revoke keys that reach no further and last no longer than their own. People do the same with
- * their personal keys, whatever their role.
+ * Admins issue, list and revoke keys. Such a key has no wider scopes and no later expiry than the admin's own. People
+ * do the same with their personal keys, whatever their role.
  */
 @NoProjectField('a key has scopes, which are held against those of the caller')
 @Resource('keys', BasicAuth(), 'keys')

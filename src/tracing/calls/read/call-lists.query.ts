@@ -129,7 +129,7 @@ function isNearby(request: CallsQueryDto): boolean {
   return isStartOrdered(request) && Boolean(query ?? Object.values(filter ?? {}).some(Boolean));
 }
 
-/** Returns true if the order is by start, and the filter lists no ids. */
+/** Returns true if a request sorts by `started_at` and its filter names no ids. */
 export function isStartOrdered({ filter, sort_by }: CallsQueryDto): boolean {
   const isByStart =
     !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
