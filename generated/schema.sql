@@ -1062,6 +1062,38 @@ AS $function$
   SELECT strpos(op_name, 'Evaluation.predict_and_score') > 0 OR strpos(op_name, 'Evaluation.predictAndScore') > 0
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_json_at_signed(document json, path text[])
+ RETURNS json
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+DECLARE
+  step text;
+BEGIN
+  FOREACH step IN ARRAY path LOOP
+    document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
+  END LOOP;
+  RETURN document;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_kind_at(document json, is_opaque boolean, path text[])
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+BEGIN
+  IF is_opaque THEN
+    document := skein_safe_json(document);
+  END IF;
+  IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
+    document := skein_json_at_signed(document, path);
+    path := '{}';
+  END IF;
+  RETURN json_typeof(document #> path);
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_logged(known jsonb, coming jsonb, max_count integer, max_bytes integer)
  RETURNS jsonb
  LANGUAGE sql
@@ -1596,16 +1628,12 @@ CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path 
  LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-DECLARE
-  step text;
 BEGIN
   IF is_opaque THEN
     document := skein_safe_json(document);
   END IF;
   IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
-    FOREACH step IN ARRAY path LOOP
-      document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
-    END LOOP;
+    document := skein_json_at_signed(document, path);
     path := '{}';
   END IF;
   RETURN skein_within(document #>> path, most);
