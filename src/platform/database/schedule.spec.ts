@@ -67,6 +67,29 @@ describe('Schedule', () => {
     expect([await counted('failed'), await counted('done')]).toEqual([2, undefined]);
   });
 
+  it('repeats a failed run within a minute or four times its duration, however long the pauses are', async () => {
+    let lasts = 0;
+    const fail = async () => {
+      runs++;
+      await new Promise((resolve) => setTimeout(resolve, lasts * MS));
+      if (runs < 3) throw new Error('away');
+    };
+    schedule.every(86_400 * MS, 'work', fail, { isEager: true });
+    schedule.onApplicationBootstrap();
+    await pass(47);
+    expect(runs).toBe(1);
+    lasts = 100;
+    await pass(14);
+    expect(runs).toBe(2);
+    await pass(400);
+    expect(runs).toBe(2);
+    await pass(100);
+    expect(runs).toBe(3);
+    await pass(3600);
+    expect([runs, await counted('failed'), await counted('done')]).toEqual([3, 2, 1]);
+    expect(await shown('interval_seconds')).toEqual({ work: 86_400 });
+  });
+
   it('rests longer after a long run', async () => {
     schedule.every(MS, 'work', work, { rest: 10 });
     schedule.onApplicationBootstrap();
@@ -142,7 +165,7 @@ describe('Schedule', () => {
       await shown('last_success_timestamp_seconds'),
       await shown('interval_seconds'),
     ]).toEqual([
-      { work: 0, other: 5 },
+      { work: Date.now() / 1000, other: 5 },
       { work: 1, other: 0.25 },
     ]);
     schedule.onApplicationBootstrap();

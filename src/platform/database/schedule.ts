@@ -15,6 +15,8 @@ const JITTER = 0.2;
  * hourly work.
  */
 const FIRST_WITHIN_MS = 30_000;
+/** A failed run is repeated after this time or four times its duration, but no later than the next regular run. */
+const RETRY_MS = 60_000;
 
 interface Options {
   /** The first run starts at once, without a pause before it. */
@@ -26,7 +28,7 @@ interface Options {
 export interface ScheduleProgress {
   /** Upper limit of the next pause. */
   pauseMs: number;
-  /** When a run last succeeded; 0 when none has. */
+  /** When a run last succeeded. Until then, the time when the work was registered. */
   succeededMs: number;
 }
 
@@ -61,7 +63,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(@Optional() private readonly database?: Database) {
     this.show(
       'skein_background_last_success_timestamp_seconds',
-      'When each background task last succeeded, of the worker where that is longest ago; 0: never since the start.',
+      'When each background task last succeeded, or was started; of the worker where that is longest ago.',
       'min',
       ({ succeededMs }) => succeededMs,
     );
@@ -85,7 +87,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   every(ms: number, name: string, run: () => Promise<unknown>, options: Options = {}): () => void {
     if (this.works.some((work) => work.name === name))
       throw new Error(`the schedule has a task named "${name}" already`);
-    const state = { pauseMs: ms, succeededMs: 0, isAsked: false, wake: () => {} };
+    const state = { pauseMs: ms, succeededMs: Date.now(), isAsked: false, wake: () => {} };
     const work: Work = { ms, name, run, options, ...state };
     this.works.push(work);
     if (this.isStarted) this.loops.push(this.repeat(work));
@@ -138,7 +140,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
       else if (error.message !== problem)
         logger.warn({ work: name, err: error }, 'a background task has failed and will run again');
       problem = error && error.message;
-      pauseMs = work.pauseMs = Math.max(ms, (options.rest ?? 0) * (performance.now() - started));
+      pauseMs = nextPause(work, performance.now() - started, error !== null);
     }
   }
 
@@ -171,6 +173,12 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
       return seconds;
     });
   }
+}
+
+/** Stores the regular pause of the work, and returns the next one, which is shorter after a failure. */
+function nextPause(work: Work, tookMs: number, hasFailed: boolean): number {
+  work.pauseMs = Math.max(work.ms, (work.options.rest ?? 0) * tookMs);
+  return hasFailed ? Math.min(work.pauseMs, Math.max(RETRY_MS, 4 * tookMs)) : work.pauseMs;
 }
 
 /** Resolves after the time, or when the work is woken. The timer does not keep the process alive. */

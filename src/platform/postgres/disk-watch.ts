@@ -108,7 +108,7 @@ export class DiskWatch {
   private readonly segmentBytes: number;
   private timer: NodeJS.Timeout | undefined;
   private problem: string | undefined;
-  readonly progress = { pauseMs: LOOK_EVERY_MS, succeededMs: 0 };
+  readonly progress = { pauseMs: LOOK_EVERY_MS, succeededMs: Date.now() };
 
   constructor(
     private readonly pgdata: string,
