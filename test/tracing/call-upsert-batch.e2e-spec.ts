@@ -95,13 +95,19 @@ describe('POST /call/upsert_batch', () => {
 
   it('stores names and exceptions that no column can hold as near as they can be', async () => {
     const { body } = await batch([
-      startItem({ id: 'a', op_name: `\0${'o'.repeat(1024)}`, display_name: '😀'.repeat(5000) }),
+      startItem({
+        id: 'a',
+        op_name: `\0${'o'.repeat(1024)}`,
+        display_name: '😀'.repeat(5000),
+        svc_run_id: 'r'.repeat(1025),
+      }),
       endItem({ id: 'a', exception: `\ud800\0${'é'.repeat(1_048_600)}` }),
     ]);
     expect(body.res).toEqual([{ id: 'a', trace_id: expect.any(String) }, {}]);
     const call = await calls.read('a');
     expect(call.op_name).toBe(`\ufffd${'o'.repeat(1022)}…`);
     expect(call.display_name).toBe(`${'😀'.repeat(1023)}…`);
+    expect(call.svc_run_id).toBe(`${'r'.repeat(1023)}…`);
     expect(call.exception).toMatch(
       /^\ufffd\ufffdé+… \[cut by Skein: 2,097,026 of 2,097,206 bytes\]$/,
     );

@@ -7,6 +7,9 @@ export const MAX_EXCEPTION = 1024 * 1024;
 /** Characters kept free for the note at the end of a cut exception. */
 const MARK_LENGTH = 64;
 
+/** Texts of at most `MAX_NAME` characters. */
+const NAMES = ['op_name', 'display_name', 'svc_run_id'];
+
 /**
  * Repairs texts of a batch item in place. If the item were refused, the call would be lost, because clients drop
  * refused items. A character that PostgreSQL cannot store becomes U+FFFD. A name that is too long is cut and ends with
@@ -15,7 +18,7 @@ const MARK_LENGTH = 64;
 export function repairTexts(item: unknown): void {
   if (!isObject(item)) return;
   repairParent(item);
-  for (const name of ['op_name', 'display_name', 'exception']) {
+  for (const name of [...NAMES, 'exception']) {
     const text = Object.hasOwn(item, name) ? item[name] : undefined;
     if (typeof text !== 'string') continue;
     const isHeld: boolean = isStorable(text);
