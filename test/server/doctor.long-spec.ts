@@ -5,7 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { aFolder, run } from '../support/server.js';
+import { refuse, startS3 } from '../support/s3-server.js';
+import { aFolder, run, startServer, watched } from '../support/server.js';
 
 const folder = aFolder();
 afterAll(() => folder.remove());
@@ -50,6 +51,49 @@ describe('doctor', () => {
       ]),
     );
     expect(code).toBe(1);
+  });
+
+  it('asks the port of the operations, when there is one', async () => {
+    const service = await startServer({ OPERATIONS_PORT: '0' });
+    const [, port] = /operations are answered on http:\/\/[^:]+:(\d+)/.exec(service.output())!;
+    const env = { PORT: new URL(service.url).port, OPERATIONS_PORT: port! };
+    const { said } = await examined(env);
+    expect(said).toContain(`ok    the service on ${service.url} is ready`);
+    await service.stop();
+  });
+
+  it('lists the backups, or tells why it cannot', async () => {
+    const s3 = await startS3();
+    const listed = async (place: Record<string, string>) => {
+      const keys = { AWS_ACCESS_KEY_ID: 'skein', AWS_SECRET_ACCESS_KEY: 'of the bucket' };
+      const env = { PORT: '0', BACKUP_URL: 's3://bucket/of/skein', BACKUP_S3_STYLE: 'path' };
+      const { said } = await examined({ ...env, ...keys, AWS_ENDPOINT_URL: s3.url, ...place });
+      return said.filter((line) => line.includes('BACKUP_URL'));
+    };
+    const name = 's3://bucket/of/skein (BACKUP_URL)';
+    expect(await listed({})).toEqual([`ok    backups are stored in ${name}: it has no backup yet`]);
+    s3.objects.set('of/skein/skein-20261124T020000Z.skein', Buffer.from('x'));
+    expect(await listed({})).toEqual([
+      `ok    backups are stored in ${name}: the newest backup is of 2026-11-24T02:00:00.000Z`,
+    ]);
+    s3.fail = (_, response) => {
+      refuse(response, 404, 'NoSuchBucket');
+      return true;
+    };
+    expect(await listed({})).toEqual([
+      expect.stringMatching(/^FIX {3}backups cannot be stored in .*\(BACKUP_URL\): .*NoSuchBucket/),
+    ]);
+    s3.stop();
+  });
+
+  it('ends when the reader of its output has ended', async () => {
+    const doctor = `${process.execPath} dist/src/server/commands/doctor.cli.js`;
+    const shell = `set -o pipefail; ${doctor} | head -n 1`;
+    const piped = watched('bash', ['--norc', '-c', shell], { DATA_DIR: at('data') });
+    expect([await piped.exit, piped.output()]).toEqual([
+      0,
+      expect.stringMatching(/^ok {4}settings .*\n$/),
+    ]);
   });
 
   it('tells of a setting that cannot be, in the line of the start', async () => {
@@ -104,6 +148,29 @@ describe('doctor', () => {
       const key = ['create', '--user', 'ada', '--role', 'admin', '--scope', '*'];
       expect((await ended('keys', { DATABASE_URL: database.url }, key)).code).toBe(0);
       expect(await checked()).toEqual({ code: 0, fix: [] });
+    });
+
+    it('tells of a role that may not do what the service does', async () => {
+      const role = `skein_doctor_${process.pid}`;
+      await client.query(`
+        CREATE ROLE ${role} LOGIN PASSWORD 'reads';
+        GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
+        GRANT INSERT ON calls TO ${role}`);
+      const url = new URL(database.url.replace('@/', '@localhost/'));
+      Object.assign(url, { username: role, password: 'reads' });
+      const asRole = () => checked({ DATABASE_URL: url.href.replace('@localhost/', '@/') });
+      expect((await asRole()).fix[0]).toBe(
+        `FIX   the role ${role} may not read and write annotation_progress, annotation_queue_items, annotation_queues, api_keys, audit_events and others`,
+      );
+      const { rows } = await client.query(
+        `DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING *`,
+      );
+      expect((await asRole()).fix[0]).toBe(
+        `FIX   the role ${role} may not make tables: GRANT CREATE ON SCHEMA public TO it, or run npm run migrate with a role that may`,
+      );
+      const { id, timestamp, name } = rows[0];
+      await client.query('INSERT INTO migrations VALUES ($1, $2, $3)', [id, timestamp, name]);
+      await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     });
 
     it('tells of one that is not there, without its password', async () => {

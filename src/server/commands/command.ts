@@ -18,6 +18,10 @@ import { connectDatabase, openPostgres, type PostgresServer } from '../database-
  * Runs a command to its end, or prints its usage. An error is printed as one line; an unexpected error with its stack.
  */
 export async function runCommand(usage: string, work: () => Promise<void>): Promise<void> {
+  // The reader of the output, such as `head`, may end first.
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
+    process.exit(code === 'EPIPE' ? 0 : 1),
+  );
   try {
     if (process.argv.slice(2).some((argument) => /^(--help|-h)$/.test(argument)))
       printOutput(usage);

@@ -17,6 +17,8 @@ import {
   schemaState,
 } from '../../platform/database/schema-state.js';
 import { driverPool } from '../../platform/pg/driver.js';
+import { storageAt } from '../../platform/backup/storage-location.js';
+import { storedBackups } from '../../platform/backup/stored-backups.js';
 import { readDisk } from '../../platform/postgres/disk-watch.js';
 import { fileSystemProblem } from '../../platform/postgres/file-system.js';
 import { commandText } from '../../platform/command-text.js';
@@ -92,17 +94,19 @@ function checkFolder(): void {
 async function checkService(): Promise<void> {
   const address = serviceUrl(config);
   const asked = new Date();
-  const answer = await fetch(`${address}/ready`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
-    () => undefined,
-  );
+  const answer = await fetch(`${operationsUrl()}/ready`, {
+    signal: AbortSignal.timeout(ANSWER_MS),
+  }).catch(() => undefined);
   if (!answer) {
     try {
       await assertFree(config);
+      if (config.operationsPort !== undefined)
+        await assertFree({ port: config.operationsPort, host: config.host });
       good(`no service runs on ${address}, and the port is free`);
       await checkGrpcPort();
     } catch (error) {
       reportFault(
-        `Skein does not answer on ${address}, and the port cannot be used (${(error as NodeJS.ErrnoException).code}): set PORT or HOST`,
+        `Skein does not answer on ${address}, and a port cannot be used (${(error as Error).message}): set PORT, OPERATIONS_PORT or HOST`,
       );
     }
     return;
@@ -113,13 +117,16 @@ async function checkService(): Promise<void> {
     reportFault(`the service on ${address} is not ready: ${state.slice(0, 500)}`);
   else
     return reportFault(
-      `something that is not Skein answers on ${address} (${answer.status}): set PORT`,
+      `something that is not Skein answers on ${operationsUrl()} (${answer.status}): set ${config.operationsPort === undefined ? 'PORT' : 'OPERATIONS_PORT'}`,
     );
   await checkGrpc();
   const drift = Math.abs(Date.parse(answer.headers.get('date') ?? '') - asked.getTime()) / 1000;
   if (drift > MOST_SECONDS_APART + 1)
     warn(`the clock of the service is ${drift.toFixed(0)} s away from this one`);
 }
+
+/** URL of `/ready`, which moves to `OPERATIONS_PORT` when it is set. */
+const operationsUrl = () => serviceUrl({ ...config, port: config.operationsPort ?? config.port });
 
 async function checkGrpcPort(): Promise<void> {
   const { otlpGrpcPort: port, host } = config;
@@ -219,12 +226,30 @@ async function checkServer(dataSource: DataSource): Promise<void> {
   }
 }
 
+/** Checks that the role may make tables, if it has to, and may use those that are there. */
+async function checkRole(dataSource: DataSource, mustMake: boolean): Promise<void> {
+  const [role] = await dataSource.query<[{ name: string; makes: boolean; lacks: string[] }]>(ROLE);
+  if (mustMake && !role.makes)
+    reportFault(
+      `the role ${role.name} may not make tables: GRANT CREATE ON SCHEMA public TO it, or run ${commandText('migrate')} with a role that may`,
+    );
+  if (role.lacks.length > 0)
+    reportFault(`the role ${role.name} may not read and write ${listed(role.lacks)}`);
+}
+const listed = (names: readonly string[]) =>
+  names.slice(0, 5).join(', ') + (names.length > 5 ? ' and others' : '');
+const ROLE = `SELECT current_user AS name, has_schema_privilege(current_schema(), 'CREATE') AS makes,
+  coalesce((SELECT array_agg(c.relname::text ORDER BY 1) FROM pg_class c
+    WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+      AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT'))), '{}') AS lacks`;
+
 async function checkSchema(dataSource: DataSource): Promise<void> {
   const { hasTables, pending, unknown } = await schemaState(dataSource);
   if (unknown.length > 0)
     return reportFault(
       `the database has run ${listMigrations(unknown)}; this is ${describeBuild(dataSource)}: run the newer build`,
     );
+  await checkRole(dataSource, !hasTables || pending.length > 0);
   if (!hasTables) return warn(`the database has no tables yet: ${commandText('start')} makes them`);
   if (pending.length > 0)
     return warn(
@@ -239,6 +264,23 @@ async function checkSchema(dataSource: DataSource): Promise<void> {
     reportFault(
       `no key of the role admin and the scope * is active: ${commandText('keys', "create --user you --role admin --scope '*'")}`,
     );
+}
+
+/** Checks that BACKUP_URL can be listed. It writes nothing there. */
+async function checkBackups(): Promise<void> {
+  const { backupUrl, s3 } = config;
+  if (backupUrl === undefined) return;
+  try {
+    const [newest] = await storedBackups(storageAt(backupUrl, s3));
+    const what = newest
+      ? `the newest backup is of ${newest.at.toISOString()}`
+      : 'it has no backup yet';
+    good(`backups are stored in ${backupUrl} (BACKUP_URL): ${what}`);
+  } catch (error) {
+    reportFault(
+      `backups cannot be stored in ${backupUrl} (BACKUP_URL): ${(error as Error).message}`,
+    );
+  }
 }
 
 async function checkDatabase(): Promise<void> {
@@ -259,6 +301,7 @@ await runCommand(USAGE, async () => {
   checkSettings();
   checkFolder();
   await checkService();
+  await checkBackups();
   await checkDatabase().catch((error: unknown) => reportFault(errorText(error)));
   if (bad > 0) throw new Error(`${bad} to correct`);
 });
