@@ -22,6 +22,17 @@ rmSync(OUT, { recursive: true, force: true });
 for (const file of sources.filter((name) => assets.has(extname(name))))
   writeFileSync(outOf(file), readFileSync(file));
 await Promise.all([buildConsole({ root: 'console', logLevel: 'warn' }), buildService()]);
+await completePostgres();
+
+/** Completes the embedded PostgreSQL, since the user of the service may not be allowed to write into node_modules. */
+async function completePostgres() {
+  const { postgresBinaries } = await import('../dist/src/platform/postgres/postgres-account.js');
+  try {
+    postgresBinaries();
+  } catch {
+    // There is none for this platform, or another user completes it. The start says so if it needs it.
+  }
+}
 
 async function buildService() {
   const isDto = (file) => file.endsWith('.dto.ts');

@@ -239,6 +239,13 @@ if (has('systemd-analyze', '--version')) {
     .split('\n')
     .filter((line) => line.includes('skein.service') && !/is not executable/.test(line));
   problems.push(...own);
+  run(
+    'systemd-analyze',
+    'security',
+    '--offline=true',
+    '--threshold=40',
+    'deploy/systemd/skein.service',
+  );
 } else unchecked.push('systemd-analyze is not here, so the unit was not read');
 
 for (const line of unchecked) console.log(`not checked: ${line}`);
