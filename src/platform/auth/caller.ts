@@ -34,7 +34,12 @@ export class Caller {
   readonly expiresAt: Date | null;
   /** Id of the person who acts, in a session or with a personal key. Null for service keys. */
   readonly userId: string | null;
-  /** Owner of the caller's share of the process, in `Shares`: `<entity>/<key>`. */
+  /**
+   * The id by which limits count: of the person, a service key, or the subject of a workload. A person's new key or
+   * session changes no limit.
+   */
+  readonly holderId: string;
+  /** Owner of the caller's share of the process, in `Shares`: `<entity>/<holder>`. */
   readonly owner: string;
 
   constructor(
@@ -53,7 +58,8 @@ export class Caller {
         : [...new Set(grants.flatMap((grant) => grant.scopes))];
     this.expiresAt = expiresAt;
     this.userId = person?.id ?? null;
-    this.owner = owner ?? `${shareEntity(id, this.scopes)}/${id}`;
+    this.holderId = this.userId ?? id;
+    this.owner = owner ?? `${shareEntity(this.holderId, this.scopes)}/${this.holderId}`;
   }
 
   isExpired(): boolean {
@@ -118,10 +124,10 @@ export class Caller {
 
 /**
  * Returns the entity whose share the key uses: the entity of its first scope. An admin of an entity therefore cannot
- * make keys with a share of their own. A key of all entities has its own share.
+ * make keys with a share of their own. A holder of all entities has its own share.
  */
-function shareEntity(id: string, scopes: readonly string[]): string {
-  return scopes.includes('*') ? `*${id}` : scopes[0]!.split('/')[0]!;
+function shareEntity(holderId: string, scopes: readonly string[]): string {
+  return scopes.includes('*') ? `*${holderId}` : scopes[0]!.split('/')[0]!;
 }
 
 declare global {

@@ -10,9 +10,9 @@ import { costUpsert, oldUsesDelete, useQuery, useUpsert } from './budgets.query.
 const DAY_MS = 86_400_000;
 
 /**
- * Limits what each key may request from models in a day (UTC). Processes share the counts, so the number of requests
- * never exceeds the limit. Costs are known only after an answer: requests that are running when a key reaches its limit
- * still finish.
+ * Limits what each key may request from models in a day (UTC). All keys of a person count as one key. Processes share
+ * the counts, so the number of requests never exceeds the limit. Costs are known only after an answer: requests that are
+ * running when a key reaches its limit still finish.
  */
 @Injectable()
 export class BudgetsService {
@@ -38,11 +38,11 @@ export class BudgetsService {
    * Counts a request.
    * @throws ApiError `rate_limited` until the next day
    */
-  async admit({ keyId }: Caller): Promise<void> {
+  async admit({ holderId }: Caller): Promise<void> {
     if (!this.areOn) return;
-    const [counted] = await this.database.query(useUpsert(keyId, this.limits));
+    const [counted] = await this.database.query(useUpsert(holderId, this.limits));
     if (counted) return;
-    const [used] = await this.database.query(useQuery(keyId));
+    const [used] = await this.database.query(useQuery(holderId));
     const { requests, cost } = this.limits;
     const isFull = requests > 0 && Number(used?.requests) >= requests;
     throw new ApiError(
@@ -58,9 +58,9 @@ export class BudgetsService {
   }
 
   /** Adds the costs of a usage that is keyed by model name, recorded or not. Models without a price cost nothing. */
-  async charge({ keyId }: Caller, projectId: string, usage: object): Promise<void> {
+  async charge({ holderId }: Caller, projectId: string, usage: object): Promise<void> {
     if (this.limits.cost === 0) return;
     const cost = await this.costs.leastDollars(projectId, usage);
-    await this.database.query(costUpsert(keyId, String(cost)));
+    await this.database.query(costUpsert(holderId, String(cost)));
   }
 }

@@ -31,9 +31,10 @@ export function makeRateLimiters(config: Config) {
 }
 
 /**
- * Limits requests and received body bytes a minute, per key and per entity. The limit applies before a body is read, so
- * a refused request has changed nothing and may be sent again. A body without Content-Length is counted as it arrives:
- * it passes while the key has bytes left, and the next request waits for its excess.
+ * Limits requests and received body bytes a minute, per key and per entity. All keys and sessions of a person count as
+ * one key. The limit applies before a body is read, so a refused request has changed nothing and may be sent again. A
+ * body without Content-Length is counted as it arrives: it passes while the key has bytes left, and the next request
+ * waits for its excess.
  */
 @Injectable()
 export class RateLimits {
@@ -46,12 +47,12 @@ export class RateLimits {
   }
 
   /** @throws ApiError `rate_limited` */
-  async admit(request: Request, { owner, keyId }: Caller): Promise<void> {
+  async admit(request: Request, { owner, holderId }: Caller): Promise<void> {
     const length = Number(request.headers['content-length'] ?? 0);
     const entity = ownerEntity(owner);
     const taken: (() => void)[] = [];
     for (const { who, what, perMinute, rate } of this.rates) {
-      const name = who === 'key' ? keyId : entity;
+      const name = who === 'key' ? holderId : entity;
       const points = what === 'bytes' ? length : 1;
       const ms = await rate.take(name, points);
       if (ms > 0) {
