@@ -9,10 +9,12 @@ import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
 import { metadata } from '../metadata.js';
+import { KeysService } from '../platform/auth/keys/keys.service.js';
 import { assertRoutes, type Route, listRoutes } from '../platform/auth/routes.js';
 import { edge, requestSubject } from '../platform/http/edge.js';
 import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ports } from '../platform/http/ports.js';
+import { ConnectionsService } from '../platform/operations/connections.service.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
 import { PinoLoggerService } from '../platform/process/logger.js';
 import type { Config } from '../platform/config/config.js';
@@ -23,6 +25,7 @@ import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
 import { paceKeylessRequests } from './keyless-pace.js';
+import { answerInOrder } from './pipelining.js';
 import { assertRegistered } from './registered.js';
 
 /** Longer than the idle timeout of common load balancers, so that they close a connection first. */
@@ -51,10 +54,12 @@ export async function createApp(
   app.set('trust proxy', config.trustProxy);
   holdAnswers(app);
   app.use(weaveDoor(config));
+  const server: Server = app.getHttpServer();
   app.use(edge(config));
+  app.use(answerInOrder(server));
   app.use(ports(config));
   app.use(decodeOtlpHeaders());
-  app.use(paceKeylessRequests());
+  app.use(paceKeylessRequests(app.get(KeysService), app.get(ConnectionsService)));
   app.use(consoleFiles());
   app.use('/docs', hardenDocs);
   const database = app.get(Database);
@@ -67,7 +72,6 @@ export async function createApp(
           next,
         ),
   );
-  const server: Server = app.getHttpServer();
   limitTimes(server, config);
   server.on('clientError', refuserOfNonHttp(config));
   await SwaggerModule.loadPluginMetadata(async () => described);

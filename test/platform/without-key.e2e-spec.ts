@@ -132,15 +132,64 @@ it('with ALLOWED_HOSTS answers 421 to a foreign Host, and to none', async () => 
   await app.close();
 });
 
+const NOTHING = 'GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n';
+
+/** Opens a connection that collects the statuses it receives. */
+function listening(url: string): { socket: Socket; statuses: () => string[] } {
+  let seen = '';
+  const socket = connect(portOf(url), '127.0.0.1').on('error', () => {});
+  socket.on('data', (bytes) => (seen += String(bytes)));
+  return { socket, statuses: () => seen.match(/(?<=HTTP\/1\.1 )\d+/g) ?? [] };
+}
+
 it('lets requests without a key wait for each other by address, beyond 500 at once', async () => {
   const app = await startApp();
-  const socket = connect(portOf(app.url), '127.0.0.1');
-  let seen = '';
-  socket.on('data', (bytes) => (seen += String(bytes)));
   const began = performance.now();
-  socket.write('GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(700));
-  await until(() => seen.split('HTTP/1.1 404').length > 700);
+  const connections = Array.from({ length: 70 }, () => listening(app.url));
+  for (const { socket } of connections) socket.write(NOTHING.repeat(10));
+  await until(() => connections.every(({ statuses }) => statuses().length === 10));
   expect(performance.now() - began).toBeGreaterThan(390); // 700 requests, of which 500 pass at once and 500 each second
-  socket.destroy();
+  for (const { socket } of connections) socket.destroy();
+  await app.close();
+});
+
+describe('pipelined requests', () => {
+  const app = useApp();
+
+  it('are answered in their order, one after the other', async () => {
+    const { socket, statuses } = listening(app.url);
+    const health = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
+    socket.write(`${NOTHING}${health}`.repeat(5));
+    await until(() => statuses().length === 10);
+    expect(statuses()).toEqual(Array(5).fill(['404', '200']).flat());
+    socket.destroy();
+  });
+
+  it('are refused beyond 16 that wait, and nothing more is made of them', async () => {
+    const { socket, statuses } = listening(app.url);
+    const before = await metricOf(
+      app.url,
+      'skein_http_request_duration_seconds_count{method="GET",route="none",status="404"}',
+    );
+    socket.write(NOTHING.repeat(5000));
+    await until(() => socket.closed);
+    expect(statuses()).toEqual([...Array(17).fill('404'), '429']);
+    const after = await metricOf(
+      app.url,
+      'skein_http_request_duration_seconds_count{method="GET",route="none",status="404"}',
+    );
+    expect(after - before).toBe(17);
+  });
+});
+
+it('a valid key or session does not wait for thousands of requests without one', async () => {
+  const app = await startApp();
+  const strangers = Array.from({ length: 1000 }, () => listening(app.url));
+  for (const { socket } of strangers) socket.write(NOTHING.repeat(3));
+  const answered = () => strangers.reduce((sum, { statuses }) => sum + statuses().length, 0);
+  await until(() => answered() > 500);
+  expect((await app.post('/call/read', { project_id: 'acme/demo', id: 'x' })).status).toBe(200);
+  expect(answered()).toBeLessThan(2500);
+  for (const { socket } of strangers) socket.destroy();
   await app.close();
 });

@@ -34,8 +34,7 @@ const noSession = () =>
  * session.
  */
 export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
-  // Only the same guard may reuse the caller of a connection: another guard may not accept this scheme.
-  const prefix = `${String(schemes)} `;
+  const guard = String(schemes);
   const challenge = schemes.map((scheme) => SCHEMES[scheme].challenge).join(', ');
   const wanted = schemes.map((scheme) => SCHEMES[scheme].wanted).join(', or ');
   const noKey = () =>
@@ -64,20 +63,13 @@ export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
 
     override async canActivate(context: ExecutionContext): Promise<boolean> {
       const request = context.switchToHttp().getRequest<Request>();
-      const { authorization } = request.headers;
-      if (authorization)
-        request.user = await this.keys.callerOn(
-          request.socket,
-          prefix + authorization,
-          async () => {
-            await super.canActivate(context);
-            return request.user;
-          },
-        );
-      else request.user = await this.callerOfSession(request);
+      request.user = request.context.isUnknown
+        ? undefined
+        : await this.authenticate(request, context);
       const caller = request.user;
       if (!caller) {
-        if (authorization || sessionToken(request)) this.failures.note(clientAddress(request));
+        if (request.headers.authorization || sessionToken(request))
+          this.failures.note(clientAddress(request));
         throw isFromConsole(request) ? noSession() : noKey();
       }
       if (this.limits.areOn) await this.limits.admit(request, caller);
@@ -92,13 +84,25 @@ export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
       return true;
     }
 
+    private async authenticate(
+      request: Request,
+      context: ExecutionContext,
+    ): Promise<Caller | undefined> {
+      const { authorization: sent } = request.headers;
+      if (!sent) return this.callerOfSession(request);
+      return this.keys.callerOn(request.socket, { guard, sent }, async () => {
+        await super.canActivate(context);
+        return request.user;
+      });
+    }
+
     private async callerOfSession(request: Request): Promise<Caller | undefined> {
       const token = sessionToken(request);
       if (token === undefined) return undefined;
       const from = { address: clientAddress(request), challenge: SESSION_CHALLENGE };
       return this.keys.callerOn(
         request.socket,
-        `session ${token}`,
+        { guard: 'session', sent: token },
         async () => (await this.keys.verifySession(token, from)) ?? undefined,
       );
     }

@@ -33,6 +33,8 @@ export class Context {
   bodyText: string | undefined;
   /** Set when the service traces this request. */
   trace: RequestTrace | undefined;
+  /** True when the credential was looked up and is not valid. */
+  isUnknown = false;
   /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
   projects: readonly string[] = [];
   /** Project that another part of the request names, such as the URL. */

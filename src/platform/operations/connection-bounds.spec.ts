@@ -1,10 +1,19 @@
 import { ConnectionBounds } from './connection-bounds.js';
 
 const busy = new Set<string>();
+const keyless = new Set<string>();
 const makeBounds = (process: number, address: number) =>
-  new ConnectionBounds<string>({ process, address, isIdle: (connection) => !busy.has(connection) });
+  new ConnectionBounds<string>({
+    process,
+    address,
+    isIdle: (connection) => !busy.has(connection),
+    isKeyless: (connection) => keyless.has(connection),
+  });
 
-beforeEach(() => busy.clear());
+beforeEach(() => {
+  busy.clear();
+  keyless.clear();
+});
 
 it('refuses an address what is over its own limit, unless it is trusted', () => {
   const bounds = makeBounds(10, 2);
@@ -14,6 +23,18 @@ it('refuses an address what is over its own limit, unless it is trusted', () => 
   bounds.remove('a1', 'a');
   bounds.remove('a2', 'a');
   expect(bounds.admit('a4', 'a')).toEqual({});
+});
+
+it('closes the oldest connection without a key for a new one of the same address', () => {
+  const bounds = makeBounds(10, 3);
+  for (const connection of ['a1', 'a2', 'a3']) bounds.admit(connection, 'a');
+  keyless.add('a2').add('a3');
+  expect(bounds.admit('a4', 'a')).toEqual({ instead: 'a2' });
+  bounds.remove('a2', 'a');
+  expect(bounds.admit('a5', 'a')).toEqual({ instead: 'a3' });
+  bounds.remove('a3', 'a');
+  expect(bounds.admit('a6', 'a')).toEqual({ refused: 'address' });
+  expect(bounds.count).toBe(3);
 });
 
 it('lets an address in that has fewer, for an idle one of the address that has the most', () => {

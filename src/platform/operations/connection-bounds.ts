@@ -8,11 +8,14 @@ interface Limits<Connection> {
   address: number;
   /** Returns true when the connection has no request in progress, so that closing it loses nothing. */
   isIdle: (connection: Connection) => boolean;
+  /** Returns true when the connection has not sent a valid key or session. */
+  isKeyless: (connection: Connection) => boolean;
 }
 
 /**
- * Limits the connections in total and per address. When the process is full, an address with fewer connections than
- * another is still admitted. An idle connection of the address with the most is closed instead.
+ * Limits the connections in total and per address. When an address is full, its oldest connection without a key is
+ * closed for a new one. When the process is full, an address with fewer connections than another is still admitted. An
+ * idle connection of the address with the most is closed instead.
  */
 export class ConnectionBounds<Connection> {
   count = 0;
@@ -37,14 +40,31 @@ export class ConnectionBounds<Connection> {
     isTrusted = false,
   ): { refused?: ExceededBound; instead?: Connection } {
     const own = this.byAddress.get(address) ?? new Set();
-    if (!isTrusted && own.size >= this.limits.address) return { refused: 'address' };
-    const isFull = this.count >= this.limits.process;
-    const instead = isFull ? this.inExchange(own.size) : undefined;
-    if (isFull && !instead) return { refused: 'process' };
+    const exceeded = this.exceededBy(own, isTrusted);
+    const instead =
+      exceeded === 'address' ? this.firstKeyless(own) : exceeded && this.inExchange(own.size);
+    if (exceeded && !instead) return { refused: exceeded };
     this.byAddress.set(address, own.add(connection));
     this.move(address, own.size - 1, own.size);
     this.count++;
     return instead ? { instead } : {};
+  }
+
+  private exceededBy(own: Set<Connection>, isTrusted: boolean): ExceededBound | undefined {
+    if (!isTrusted && own.size >= this.limits.address) return 'address';
+    return this.count >= this.limits.process ? 'process' : undefined;
+  }
+
+  /** Moves connections with a key to the end, so that later looks find others first. */
+  private firstKeyless(own: Set<Connection>): Connection | undefined {
+    let looks = 0;
+    for (const connection of own) {
+      if (this.limits.isKeyless(connection)) return connection;
+      if (++looks >= MAX_LOOKS) break;
+      own.delete(connection);
+      own.add(connection);
+    }
+    return undefined;
   }
 
   /** Removes a connection that has ended, or is closed for another. */

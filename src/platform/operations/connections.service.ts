@@ -21,9 +21,13 @@ const IDLE_MS = 1000;
 /** Requests that have not ended this long after the last connection was accepted are cut. */
 const CUT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
+/** Connections to OPERATIONS_PORT, in total and of one address. */
+const OF_OPERATIONS = { process: 500, address: 100 };
 
 interface Connection {
   address: string;
+  /** True once it has sent a valid key or session. */
+  hasKey: boolean;
   requests: number;
   /** Time since which no request is in progress, and the bytes read until then. */
   idleSince: number;
@@ -42,6 +46,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
   private closesSince: number | undefined;
 
   private readonly bounds: ConnectionBounds<Socket>;
+  private readonly operationsBounds: ConnectionBounds<Socket>;
   private readonly refused = registerCounter(
     'skein_connections_refused_total',
     'Connections of clients that were closed at once, by the limit that they were over: of their address or of the process.',
@@ -52,17 +57,22 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     private readonly adapterHost: HttpAdapterHost,
     @Inject(CONFIG) { maxConnections, maxConnectionsPerAddress }: Config,
   ) {
+    const looks = {
+      isIdle: (socket: Socket) => this.connections.get(socket)?.requests === 0,
+      isKeyless: (socket: Socket) => this.connections.get(socket)?.hasKey === false,
+    };
     this.bounds = new ConnectionBounds({
       process: maxConnections,
       address: maxConnectionsPerAddress,
-      isIdle: (socket) => this.connections.get(socket)?.requests === 0,
+      ...looks,
     });
+    this.operationsBounds = new ConnectionBounds({ ...OF_OPERATIONS, ...looks });
     registerGauge('skein_connections', 'Connections of clients.', () => this.bounds.count);
   }
 
   onModuleInit(): void {
     const server: Server = this.adapterHost.httpAdapter.getHttpServer();
-    server.on('connection', (socket: Socket) => this.add(socket));
+    server.on('connection', (socket: Socket) => this.add(socket, false));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       response.once('close', this.begin(socket));
     });
@@ -80,26 +90,35 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     };
   }
 
-  /** Counts a connection. One above the limit is closed at once, and the result is false. */
-  add(socket: Socket): boolean {
+  /** Notes that the connection has sent a valid key or session. It is then not closed for one without. */
+  noteKey(socket: Socket): void {
+    const connection = this.connections.get(socket);
+    if (connection) connection.hasKey = true;
+  }
+
+  /**
+   * Counts a connection. One above the limit is closed at once, and the result is false. A connection of gRPC counts as
+   * one with a key, because each of its requests is counted too.
+   */
+  add(socket: Socket, hasKey = true): boolean {
     const { remoteAddress } = socket;
     const address = clientNetwork(remoteAddress ?? '');
-    if (!isForOperations(socket)) {
-      const { refused, instead } = this.bounds.admit(socket, address, this.isProxy(remoteAddress));
-      if (refused) {
-        this.refuse(socket, refused);
-        return false;
-      }
-      if (instead) {
-        this.bounds.remove(instead, this.connections.get(instead)!.address);
-        this.refuse(instead, 'process');
-      }
+    const bounds = isForOperations(socket) ? this.operationsBounds : this.bounds;
+    const { refused, instead } = bounds.admit(socket, address, this.isProxy(remoteAddress));
+    if (refused) {
+      this.refuse(socket, refused);
+      return false;
+    }
+    if (instead) {
+      const { address: other } = this.connections.get(instead)!;
+      bounds.remove(instead, other);
+      this.refuse(instead, other === address ? 'address' : 'process');
     }
     const idleSince = performance.now();
-    this.connections.set(socket, { address, requests: 0, idleSince, bytesRead: 0 });
+    this.connections.set(socket, { address, hasKey, requests: 0, idleSince, bytesRead: 0 });
     socket.once('close', () => {
       this.connections.delete(socket);
-      this.bounds.remove(socket, address);
+      bounds.remove(socket, address);
     });
     return true;
   }

@@ -11,8 +11,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * Limits what each key may request from models in a day (UTC). All keys of a person count as one key. Processes share
- * the counts, so the number of requests never exceeds the limit. Costs are known only after an answer: requests that are
- * running when a key reaches its limit still finish.
+ * the counts, so the number of requests never exceeds the limit. Costs are known only after an answer: requests that
+ * are running when a key reaches its limit still finish.
  */
 @Injectable()
 export class BudgetsService {

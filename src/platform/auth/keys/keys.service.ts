@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { MoreThan } from 'typeorm';
 import { NIL, v7 as uuidv7 } from 'uuid';
@@ -30,8 +31,8 @@ import {
   personalKeys,
   keysWithin,
 } from './keys.query.js';
-import { hashSecret, secretHint, isSecret, newSecret } from './secret.js';
-import { isSessionToken } from '../sessions/session-cookie.js';
+import { hashSecret, secretHint, isSecret, newSecret, sentSecret } from './secret.js';
+import { isSessionToken, sessionCookie } from '../sessions/session-cookie.js';
 
 const KEYS_CREATE = auditAction('keys.create');
 const KEYS_REVOKE = auditAction('keys.revoke');
@@ -72,8 +73,13 @@ const LOOKUPS = [
   [SESSION, keysBySessions],
 ] as const;
 
-interface ConnectionCaller {
-  header: string;
+/** A credential as it was sent, and the guard that accepts it. */
+interface SentCredential {
+  guard: string;
+  sent: string;
+}
+
+interface ConnectionCaller extends SentCredential {
   caller: Caller;
   until: number;
 }
@@ -108,6 +114,10 @@ export class KeysService {
   });
 
   private trusted = new WeakMap<Socket, ConnectionCaller>();
+  /** Hashes of credentials that were valid when they were last used. */
+  private readonly recent = new LRUCache<string, true>({ max: CACHED_KEYS });
+  /** Hashes of credentials that were looked up in the last seconds and were not valid. */
+  private readonly refused = new LRUCache<string, true>({ max: CACHED_KEYS, ttl: CACHE_MS });
 
   constructor(
     private readonly database: Database,
@@ -117,26 +127,56 @@ export class KeysService {
   ) {}
 
   /**
-   * Returns the caller of a request with this header on the connection. The result of `authenticate` is kept with the
-   * connection.
+   * Returns the caller of a request with this credential on the connection. The result of `authenticate` is kept with
+   * the connection, for the same guard: another one may not accept this scheme.
    */
   async callerOn(
     socket: Socket,
-    header: string,
+    { guard, sent }: SentCredential,
     authenticate: () => Promise<Caller | undefined>,
   ): Promise<Caller | undefined> {
     const trusted = this.trusted.get(socket);
     if (
-      trusted?.header === header &&
+      trusted?.sent === sent &&
+      trusted.guard === guard &&
       trusted.until > performance.now() &&
       !trusted.caller.isExpired()
     )
       return trusted.caller;
+    const name = nameOfSent(sent);
+    this.trusted.delete(socket);
+    this.recent.delete(name);
     const caller = await authenticate();
     if (!caller) return undefined;
-    this.trusted.set(socket, { header, caller, until: performance.now() + CACHE_MS });
+    this.trusted.set(socket, { guard, sent, caller, until: performance.now() + CACHE_MS });
+    this.recent.set(name, true);
     this.uses.note(caller);
     return caller;
+  }
+
+  /**
+   * Returns true when the header Authorization or the session of the cookie is valid, or was at its last use. An
+   * unknown token of a workload is not verified here.
+   * @throws ApiError `rate_limited` when the address has failed too often.
+   */
+  knows(
+    { socket, headers: { authorization, ...headers } }: Pick<Request, 'socket' | 'headers'>,
+    address: string,
+  ): boolean | Promise<boolean> {
+    const sent = authorization ?? sessionCookie({ headers });
+    if (sent === undefined) return false;
+    if (this.trusted.get(socket)?.sent === sent) return true;
+    const name = nameOfSent(sent);
+    if (this.recent.has(name)) return true;
+    if (this.refused.has(name)) return Promise.resolve(false);
+    const from = { address, challenge: '' };
+    const isKnown = (caller: Caller | null) => {
+      if (!caller) this.refused.set(name, true);
+      return caller !== null;
+    };
+    if (authorization === undefined) return this.verifySession(sent, from).then(isKnown);
+    const secret = sentSecret(authorization);
+    return isSecret(secret) && this.verify(secret, from).then(isKnown);
   }
 
   /**
@@ -320,6 +360,8 @@ export class KeysService {
     return this.database.repository(ApiKey).exists();
   }
 }
+
+const nameOfSent = (sent: string) => hashSecret(sent).toString('base64');
 
 /** Combines a row's key and person. A key whose person no longer exists gets no grants. */
 function cachedCredential(

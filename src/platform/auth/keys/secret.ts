@@ -34,6 +34,14 @@ function checksum(random: string): string {
   return check;
 }
 
+/** Returns the password of a Basic header, or the token of another one. */
+export function sentSecret(authorization: string): string {
+  const [scheme = '', value = ''] = authorization.split(' ', 2);
+  if (!/^basic$/i.test(scheme)) return value;
+  const decoded = Buffer.from(value, 'base64').toString();
+  return decoded.slice(decoded.indexOf(':') + 1);
+}
+
 export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
 export const secretHint = (secret: string): string => secret.slice(0, PREFIX.length + 4);

@@ -28,9 +28,12 @@ export const sessionCookieName = (request: WithHeaders): string =>
 export const isFromConsole = ({ headers }: WithHeaders): boolean =>
   headers[CONSOLE_HEADER] !== undefined;
 
-/** Returns the session token of a console request. The cookie alone is not enough, because any page could send it. */
-export function sessionToken(request: WithHeaders): string | undefined {
-  if (!isFromConsole(request)) return undefined;
+/** Returns the session token of a cookie, which alone allows nothing: any page could send it. */
+export function sessionCookie(request: WithHeaders): string | undefined {
   const token = cookieValue(request, sessionCookieName(request));
   return token !== undefined && isSessionToken(token) ? token : undefined;
 }
+
+/** Returns the session token of a console request. */
+export const sessionToken = (request: WithHeaders): string | undefined =>
+  isFromConsole(request) ? sessionCookie(request) : undefined;
