@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials/kept-trials.refresher.js';
 import { scanQuery } from '../../src/tracing/evaluations/trial-scan.query.js';
-import { addKeptChunk, scannedTrial, type Trial } from '../../src/tracing/evaluations/trials.js';
+import { scoreText } from '../../src/tracing/evaluations/score-texts.js';
+import { type Trial, TrialReader } from '../../src/tracing/evaluations/trials.js';
+import { BodyBudget } from '../../src/platform/http/body-budget.js';
+import { DocumentReader } from '../../src/platform/http/document-reader.js';
 import { useApp } from '../support/app.js';
 import { STORED_CALLS, type StoredCall, trialsOf } from '../support/trials-oracle.js';
 
@@ -258,7 +261,7 @@ describe('kept trials', () => {
       digest,
       latency,
       tokens,
-      scores: JSON.stringify(withoutTexts(of)),
+      scores: sorted(of),
       isRight: hits[0],
     });
     const byKey = (a: { runId: string; id: string }, b: { runId: string; id: string }) =>
@@ -271,17 +274,15 @@ describe('kept trials', () => {
         const answered = await client.query<{ json: string }>(text, values);
         const stored = await client.query<StoredCall>(STORED_CALLS, [project_id]);
         await client.query('COMMIT');
-        const found = answered.rows.flatMap(({ json }) => {
-          const one = JSON.parse(json);
-          if (typeof one[0] !== 'string')
-            return [shown(one[0][1], one[0][2], scannedTrial(one, false))];
-          kept++;
-          const added: ReturnType<typeof shown>[] = [];
-          const add = (digest: string, runId: string, trial: Trial) =>
-            void added.push(shown(runId, digest, trial));
-          addKeptChunk({ add }, one, SCAN);
-          return added;
-        });
+        const found: ReturnType<typeof shown>[] = [];
+        const add = (digest: string, runId: string, trial: Trial) =>
+          void found.push(shown(runId, digest, trial));
+        const documents = new DocumentReader(new BodyBudget(2 ** 26).hold('test'));
+        const reader = new TrialReader({ add }, documents, SCAN);
+        for (const { json } of answered.rows) {
+          if (typeof JSON.parse(json)[0] === 'string') kept++;
+          await reader.read(json);
+        }
         expect(found.toSorted(byKey)).toEqual(
           RUNS.flatMap((runId) =>
             trialsOf(stored.rows, runId).map(({ id, digest, scores: of, latency, tokens }) => ({
@@ -290,7 +291,7 @@ describe('kept trials', () => {
               digest,
               latency,
               tokens,
-              scores: JSON.stringify(withoutTexts(of)),
+              scores: sorted(scoreText(JSON.stringify(of))),
               isRight: of['right'] === true,
             })),
           ).toSorted(byKey),
@@ -319,14 +320,14 @@ describe('kept trials', () => {
   });
 });
 
-/** Kept trials store of a text only that it exists, and nothing of a list. */
-function withoutTexts(value: unknown): unknown {
-  if (typeof value === 'string') return '';
-  if (Array.isArray(value) || value === null || typeof value !== 'object')
-    return Array.isArray(value) ? null : value;
+/** Returns the text of an object with its members in the order of their names. */
+const sorted = (text: string): string => JSON.stringify(inOrder(JSON.parse(text)));
+
+function inOrder(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
     Object.entries(value)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => [name, withoutTexts(member)]),
+      .map(([name, member]) => [name, inOrder(member)]),
   );
 }

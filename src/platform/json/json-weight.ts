@@ -70,8 +70,14 @@ const LOWER_CASE = 0x20;
  */
 export function parsedBytes(text: string, bytesPerCharacter = 1): number {
   if (text.length <= SHORT_TEXT) return text.length * WORST_FACTOR;
-  return new WeightEstimate(text).bytes() + text.length * bytesPerCharacter;
+  return valueBytes(text) + text.length * bytesPerCharacter;
 }
+
+/**
+ * Counts what `parsedBytes` estimates, also for a short text. The characters of strings are not included.
+ * @throws JsonLimit when the text exceeds a limit above
+ */
+export const valueBytes = (text: string): number => new WeightEstimate(text).bytes();
 
 class WeightEstimate {
   private containers = 0;

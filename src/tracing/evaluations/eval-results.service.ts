@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Context } from '../../platform/http/context.js';
+import { DocumentReader } from '../../platform/http/document-reader.js';
 import { printDecimals } from '../../platform/json/decimal.js';
 import { memberTexts } from '../../platform/json/json-text.js';
-import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import type { EvalResultsQueryDto } from './eval-results.dto.js';
 import {
   datasetRowsQuery,
@@ -14,26 +14,16 @@ import {
   progressQuery,
   rootsQuery,
 } from './eval-results.query.js';
-import { MAX_CHILDREN, MAX_SCORER_BYTES, ROW_PATH } from './trial-parts.query.js';
+import { ROW_PATH } from './trial-parts.query.js';
 import { type TrialScan, scanQuery } from './trial-scan.query.js';
 import { summarize } from './evaluation-summaries.js';
 import { filteredRows, sortedRows } from './row-order.js';
 import { filterGroups, isOfScore, rowSorts } from './row-requests.js';
 import { rowText, type RowOptions } from './row-texts.js';
-import {
-  type KeptChunk,
-  addKeptChunk,
-  rowsInAll,
-  type ScannedTrial,
-  scannedTrial,
-  type TrialRow,
-  TrialRows,
-} from './trials.js';
+import { rowsInAll, TrialReader, type TrialRow, TrialRows, trialTooLarge } from './trials.js';
 
 /** Trials that the evaluations of a request may have together. */
 export const MAX_TRIALS = 100_000;
-/** Memory that a trial takes, as a multiple of its text's length. */
-const MEMORY_FACTOR = 4;
 /** Trials whose outputs are read at the same time. */
 const DETAILS_AT_ONCE = 64;
 /** Characters that the details of `DETAILS_AT_ONCE` trials may have together. */
@@ -102,7 +92,8 @@ export class EvalResultsService {
     const warnings = ids
       .filter((id) => !roots.has(id))
       .map((id) => `there is no evaluation call ${id}`);
-    const shown = { projectId, ids: known, query, hasChildren, hasCosts };
+    const documents = new DocumentReader(context.hold);
+    const shown = { projectId, ids: known, query, hasChildren, hasCosts, documents };
     return {
       rows: Readable.from(this.rows(page, shown, warnings, this.database.scope.owner), {
         highWaterMark: 1,
@@ -129,25 +120,16 @@ export class EvalResultsService {
     const scan = { projectId, rootIds, ...asked, limit: MAX_TRIALS + 1 };
     const batches = await this.database.stream(scanQuery(scan));
     const rows = new TrialRows();
-    const turn = new EventLoopTurn();
-    for await (const batch of batches as AsyncIterable<string[]>) {
-      await hold.add(MEMORY_FACTOR * batch.reduce((sum, text) => sum + text.length, 0));
+    const reader = new TrialReader(rows, new DocumentReader(hold), asked);
+    for await (const batch of batches as AsyncIterable<string[]>)
       for (const text of batch) {
-        if (turn.isOver) await turn.next();
-        const found = JSON.parse(text) as ScannedTrial | KeptChunk;
-        if (isKeptChunk(found)) addKeptChunk(rows, found, asked);
-        else {
-          const [id, rootId, digest, , , late] = found[0];
-          if (late === true) throw trialTooLarge(id);
-          rows.add(digest, rootId, scannedTrial(found, asked.hasCosts));
-        }
+        await reader.read(text);
         if (rows.trials > MAX_TRIALS)
           throw new ApiError(
             'too_large',
             `the evaluations have over ${MAX_TRIALS} trials: ask for fewer evaluations`,
           );
       }
-    }
     return rows.take();
   }
 
@@ -164,11 +146,13 @@ export class EvalResultsService {
         const details = await this.details(group, shown);
         return { details, raws: await this.rawRows(group, shown, details) };
       });
-      yield group.map((row) => {
+      const texts: string[] = [];
+      for (const row of group) {
         const raw = raws?.get(row.digest);
         if (raws && query.resolve_row_refs && raw?.isRef) isUnresolved = true;
-        return rowText(row, shown, details, raws && (raw?.text ?? 'null'));
-      });
+        texts.push(await rowText(row, shown, details, raws && (raw?.text ?? 'null')));
+      }
+      yield texts;
     }
     if (isUnresolved)
       warnings.push('some raw_data_row could not be resolved: they are the refs that were stored');
@@ -176,7 +160,7 @@ export class EvalResultsService {
 
   private async details(
     group: readonly TrialRow[],
-    { projectId, hasChildren, hasCosts, query }: PageOptions,
+    { projectId, hasChildren, hasCosts, query, documents }: PageOptions,
   ): Promise<Map<string, string>> {
     const trialIds = group.flatMap(({ trials }) => [...trials.values()].flat().map(({ id }) => id));
     const hasRaw = query.include_raw_data_rows === true;
@@ -192,6 +176,7 @@ export class EvalResultsService {
             'too_large',
             `the trials of a row hold over ${MAX_ROW_BYTES} characters: ask for fewer evaluations`,
           );
+        await documents.pass(2 * bytes);
         const members = memberTexts(text);
         const id = JSON.parse(members.get('id')!) as string;
         if (members.get('children') === 'true') throw trialTooLarge(id);
@@ -222,15 +207,6 @@ export class EvalResultsService {
     return raws;
   }
 }
-
-const trialTooLarge = (trialId: string) =>
-  new ApiError(
-    'too_large',
-    `the trial ${trialId} has over ${MAX_CHILDREN} calls below it, or its scorers gave over ${MAX_SCORER_BYTES} bytes: ask without include_predict_and_score_children`,
-  );
-
-const isKeptChunk = (found: ScannedTrial | KeptChunk): found is KeptChunk =>
-  typeof found[0] === 'string';
 
 interface PageOptions extends RowOptions {
   projectId: string;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
-import { isObject } from '../../platform/json/json-object.js';
+import { memberTexts } from '../../platform/json/json-text.js';
 import { CallsService } from '../calls/calls.service.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { TablesService } from '../objects/tables/tables.service.js';
@@ -43,25 +43,33 @@ export class EvaluationStatusService {
 
   /** Returns the number of rows in the evaluation's dataset times its trials, or 0 when unknown. */
   private async expectedRows(evaluationRef: string | null, caller: Caller): Promise<number> {
-    const evaluation = await this.value(evaluationRef, caller);
-    const dataset = await this.value(evaluation?.['dataset'], caller);
-    const table = TABLE_REF.exec(String(dataset?.['rows']));
+    const evaluation = await this.members(evaluationRef, caller);
+    const dataset = await this.members(scalarIn(evaluation, 'dataset'), caller);
+    const table = TABLE_REF.exec(String(scalarIn(dataset, 'rows')));
     if (!table || !caller.reaches(table[1]!)) return 0;
     const { count } = await this.tables.stats({ project_id: table[1]!, digest: table[2]! });
-    const trials = Number(evaluation!['trials'] ?? 1);
+    const trials = Number(scalarIn(evaluation, 'trials') ?? 1);
     return Number.isInteger(trials) && trials > 0 ? count * trials : count;
   }
 
-  /** Returns the object behind a ref, or undefined when it does not exist or the caller has no access. */
-  private async value(ref: unknown, caller: Caller): Promise<Record<string, unknown> | undefined> {
+  /**
+   * Returns the texts of the members of the object behind a ref. Returns undefined when it does not exist or the caller
+   * has no access.
+   */
+  private async members(ref: unknown, caller: Caller): Promise<Map<string, string> | undefined> {
     const parsed = parseRef(ref);
     if (!parsed?.digest || !caller.reaches(parsed.projectId)) return undefined;
     const { projectId, name, digest } = parsed;
     const version = { project_id: projectId, object_id: name, digest };
     const val = await this.objects.valueUpTo(version, MAX_VALUE_BYTES);
-    const value: unknown = val ? JSON.parse(val) : undefined;
-    return isObject(value) ? value : undefined;
+    return val?.startsWith('{') ? memberTexts(val) : undefined;
   }
+}
+
+/** Returns a member that is neither an object nor a list. */
+function scalarIn(members: ReadonlyMap<string, string> | undefined, name: string): unknown {
+  const text = members?.get(name) ?? 'null';
+  return /^[{[]/.test(text) ? undefined : JSON.parse(text);
 }
 
 const TABLE_REF = /^[a-z]+:\/\/\/([^/]+\/[^/]+)\/table\/([^/]+)$/;

@@ -1,8 +1,7 @@
 import { sortYielding } from '../../platform/time/yielding-sort.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { compareCodePoints } from '../../platform/json/code-point-order.js';
-import { isObject } from '../../platform/json/json-object.js';
-import { scoreNumber } from './score-stats.js';
+import { scoreNumber } from './score-texts.js';
 import type { Trial, TrialRow } from './trials.js';
 
 /** A sort order of rows: by a score at a path, or by the n-th value of `Trial.keys`. */
@@ -109,16 +108,10 @@ function scoreMean(trials: readonly Trial[], path: readonly string[]): number | 
   let sum = 0;
   let count = 0;
   for (const { scores } of trials) {
-    const number = scoreNumber(valueIn(scores, path));
+    const number = scoreNumber(scores, path);
     if (number === null) continue;
     sum += number;
     count++;
   }
   return count > 0 ? sum / count : null;
 }
-
-const valueIn = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>(
-    (at, name) => (isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined),
-    value,
-  );

@@ -1,3 +1,5 @@
+import type { DocumentReader } from '../../platform/http/document-reader.js';
+import { UNLIMITED } from '../../platform/json/json-grammar.js';
 import { printDecimals } from '../../platform/json/decimal.js';
 import { elementTexts, memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { Priceable } from '../pricing/price.js';
@@ -8,78 +10,88 @@ export interface RowOptions {
   ids: readonly string[];
   hasChildren: boolean;
   hasCosts: boolean;
+  documents: DocumentReader;
 }
 
+/** A call below a trial, as `detailsQuery` returns it, without its output. */
 interface TrialChild {
   id: string;
   name: string;
   is_scorer: boolean;
   is_predict: boolean;
   latency: number | null;
-  spent: Priceable | null;
-  spans: unknown;
+  /** JSON text, as is `spans`. */
+  spent: string;
+  spans: string;
+  output: string;
 }
 
 /** Returns a row as JSON text. `details` are those of its trials; `raw` are its inputs, or null to leave them out. */
-export function rowText(
+export async function rowText(
   row: TrialRow,
   { ids, ...shown }: RowOptions,
   details: ReadonlyMap<string, string>,
   raw: string | null,
-): string {
-  const evaluations = ids
-    .filter((id) => row.trials.has(id))
-    .map((id) => {
-      const trials = row.trials.get(id)!.flatMap((trial) => {
-        const text = details.get(trial.id); // a call that was deleted in the meantime has no details
-        return text === undefined ? [] : trialText(trial, text, shown);
-      });
-      return `{"evaluation_call_id":${JSON.stringify(id)},"trials":[${trials.join(',')}]}`;
-    });
+): Promise<string> {
+  const evaluations: string[] = [];
+  for (const id of ids.filter((one) => row.trials.has(one))) {
+    const trials: string[] = [];
+    for (const trial of row.trials.get(id)!) {
+      const text = details.get(trial.id); // a call that was deleted in the meantime has no details
+      if (text !== undefined) trials.push(await trialText(trial, text, shown));
+    }
+    evaluations.push(`{"evaluation_call_id":${JSON.stringify(id)},"trials":[${trials.join(',')}]}`);
+  }
   const rawMember = raw === null ? '' : `"raw_data_row":${raw},`;
   return `{"row_digest":${JSON.stringify(row.digest)},${rawMember}"evaluations":[${evaluations.join(',')}]}`;
 }
 
-function trialText(
+async function trialText(
   trial: Trial,
   text: string,
-  { hasChildren, hasCosts }: Omit<RowOptions, 'ids'>,
-): string {
+  { hasChildren, hasCosts, documents }: Omit<RowOptions, 'ids'>,
+): Promise<string> {
+  await documents.pass(2 * text.length);
   const members = memberTexts(text);
-  const childTexts = elementTexts(members.get('children')!);
-  const children = childTexts.map((child) => JSON.parse(child) as TrialChild);
+  const children = elementTexts(members.get('children')!, UNLIMITED).map(readChild);
   const predict = children.find(({ is_scorer, is_predict }) => !is_scorer && is_predict);
-  const own = hasChildren ? predict?.spent : (JSON.parse(members.get('spent')!) as Priceable);
+  const spent = hasChildren ? predict?.spent : members.get('spent');
+  const own = await documents.read<Priceable | null>(spent ?? 'null');
   const calls = own ? [own] : [];
-  const scores = scoreTexts(members.get('scores')!, childTexts, children);
+  const scores = scoreTexts(members.get('scores')!, children);
   const latency = predict?.latency ?? (JSON.parse(members.get('latency')!) as number | null);
-  const spans = [predict?.spans, JSON.parse(members.get('spans')!)].find((one) => one);
+  const spans = [predict?.spans, members.get('spans')].find(isGiven);
   return `{${[
     ['predict_and_score_call_id', JSON.stringify(trial.id)],
-    ['predict_call_id', JSON.stringify(predict?.id ?? null)],
+    ['predict_call_id', predict ? JSON.stringify(predict.id) : 'null'],
     ['model_output', members.get('output')!],
     ['scores', objectText(scores)],
     ['model_latency_seconds', JSON.stringify(latency)],
     ['total_tokens', JSON.stringify(countedTokens(calls))],
     ['total_cost', hasCosts ? printDecimals(spentDollars(calls)) : 'null'],
     ['scorer_call_ids', JSON.stringify(scorerCalls([...scores.keys()], children))],
-    ...(spans ? [['genai_span_ref', JSON.stringify([spans].flat())]] : []),
+    ...(spans ? [['genai_span_ref', listText(spans)]] : []),
   ]
     .map(([name, value]) => `"${name}":${value}`)
     .join(',')}}`;
 }
 
+const isGiven = (text?: string) => text !== undefined && !/^(?:null|false|0|"")$/.test(text);
+const listText = (value: string) => (value.startsWith('[') ? value : `[${value}]`);
+
+function readChild(text: string): TrialChild {
+  const members = memberTexts(text);
+  const [spent, spans, output] = ['spent', 'spans', 'output'].map((name) => members.get(name)!);
+  const rest = ['id', 'name', 'is_scorer', 'is_predict', 'latency'];
+  const facts = objectText(rest.map((name) => [name, members.get(name)!]));
+  return Object.assign({ spent, spans, output }, JSON.parse(facts)) as TrialChild;
+}
+
 /** Joins scores as they were stored: those of the trial, then those that only scorers' calls contain. */
-function scoreTexts(
-  stored: string,
-  childTexts: readonly string[],
-  children: readonly TrialChild[],
-): Map<string, string> {
+function scoreTexts(stored: string, children: readonly TrialChild[]): Map<string, string> {
   const texts = stored.startsWith('{') ? memberTexts(stored) : new Map<string, string>();
-  for (const [i, { name, is_scorer }] of children.entries()) {
-    const output = is_scorer && memberTexts(childTexts[i]!).get('output');
-    if (output && output !== 'null') texts.set(name, output);
-  }
+  for (const { name, is_scorer, output } of children)
+    if (is_scorer && output !== 'null') texts.set(name, output);
   return texts;
 }
 

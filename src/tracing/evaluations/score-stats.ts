@@ -1,5 +1,8 @@
-import { isObject } from '../../platform/json/json-object.js';
+import { CODES, Cursor } from '../../platform/json/json-grammar.js';
 import type { ScorerStatDto } from './eval-results.dto.js';
+import { scoreValue } from './score-texts.js';
+
+const { OPEN_BRACE } = CODES;
 
 /** Levels of a score that is an object. */
 const MAX_LEVELS = 32;
@@ -11,32 +14,38 @@ export interface ScoreLeaf {
   value: boolean | number | string;
 }
 
-/** Calls `see` for each boolean, number and text of the scores, until it returns false. Nulls and lists are skipped. */
-export function eachLeaf(
-  scores: Readonly<Record<string, unknown>>,
-  see: (leaf: ScoreLeaf) => boolean,
-): void {
-  for (const scorer of Object.keys(scores))
-    if (!eachBelow({ scorer, path: null, value: scores[scorer] }, 0, see)) return;
+/**
+ * Calls `see` for each boolean, number and text of the scores, until it returns false. `scores` is a result of
+ * `scoreText`, in which texts are empty.
+ */
+export function eachLeaf(scores: string, see: (leaf: ScoreLeaf) => boolean): void {
+  const members = new Cursor(scores, 0);
+  if (members.first !== OPEN_BRACE) return;
+  while (members.next())
+    if (!eachBelow(members, { scorer: members.key!, path: null }, 0, see)) return;
 }
 
-function eachBelow(at: ScoreNode, level: number, see: (leaf: ScoreLeaf) => boolean): boolean {
-  const { scorer, path, value } = at;
-  if (isLeaf(at)) return see(at);
-  if (isObject(value) && level < MAX_LEVELS)
-    for (const name of Object.keys(value)) {
-      const below = { scorer, path: path === null ? name : `${path}.${name}`, value: value[name] };
-      if (!eachBelow(below, level + 1, see)) return false;
+function eachBelow(
+  at: Cursor,
+  { scorer, path }: Omit<ScoreLeaf, 'value'>,
+  level: number,
+  see: (leaf: ScoreLeaf) => boolean,
+): boolean {
+  if (at.first !== OPEN_BRACE) {
+    const text = at.text.slice(at.at, at.skip());
+    return see({ scorer, path, value: scoreValue(text) });
+  }
+  if (level >= MAX_LEVELS) at.skip();
+  else {
+    const members = at.inside();
+    while (members.next()) {
+      const below = path === null ? members.key! : `${path}.${members.key}`;
+      if (!eachBelow(members, { scorer, path: below }, level + 1, see)) return false;
     }
+    at.at = members.at;
+  }
   return true;
 }
-
-type ScoreNode = Omit<ScoreLeaf, 'value'> & { value: unknown };
-
-const isLeaf = (place: ScoreNode): place is ScoreLeaf =>
-  typeof place.value === 'boolean' ||
-  typeof place.value === 'number' ||
-  typeof place.value === 'string';
 
 export class LeafMap<T> {
   private readonly scorers = new Map<string, Map<string | null, T>>();
@@ -63,10 +72,6 @@ export class LeafMap<T> {
   }
 }
 
-/** Returns a score as a number, with booleans as 1 and 0. Returns null for other types. */
-export const scoreNumber = (value: unknown): number | null =>
-  typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : null;
-
 const VALUE_TYPES = { boolean: 'binary', number: 'continuous', string: 'text' } as const;
 
 /** Computes statistics of each score of an evaluation. A score that changes its type keeps the first type. */
@@ -80,7 +85,7 @@ export class ScoreStats {
   /**
    * Adds the scores of a trial. Keeps `most` different scores and one more, which reveals that the limit is exceeded.
    */
-  add(scores: Readonly<Record<string, unknown>>, most = Infinity): void {
+  add(scores: string, most = Infinity): void {
     eachLeaf(scores, (leaf) => {
       if (this.count > most) return false;
       const stat = this.found(leaf);

@@ -9,6 +9,7 @@ import {
 import { filteredRows, sortedRows } from './row-order.js';
 import { scorerCalls } from './row-texts.js';
 import { ScoreStats } from './score-stats.js';
+import { scoreText } from './score-texts.js';
 import { type Trial, type TrialRow, TrialRows } from './trials.js';
 
 /** Returns a function that rolls integers below its argument. The sequence is the same in each run. */
@@ -23,7 +24,7 @@ function dice(seed: number) {
 const aTrial = (id: string, more: Partial<Trial> = {}): Trial => ({
   id,
   startedAt: 0,
-  scores: {},
+  scores: 'null',
   latency: null,
   tokens: null,
   cost: null,
@@ -57,7 +58,7 @@ describe('statistics of scores', () => {
     const roll = dice(seed);
     const all = Array.from({ length: 50 }, () => ({ judge: aValue(roll) }));
     const stats = new ScoreStats();
-    for (const scores of all) stats.add(scores);
+    for (const scores of all) stats.add(scoreText(JSON.stringify(scores)));
     const found = all.flatMap((scores) => leaves(scores));
     const names = [...new Set(found.map(([name]) => name))];
     const expected = names.map((name) => {
@@ -147,7 +148,8 @@ describe('comparisons', () => {
   });
 
   it('let others have their turn while scores are read, and stop at too many', async () => {
-    const scores = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`s${i}`, true]));
+    const all = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`s${i}`, true]));
+    const scores = JSON.stringify(all);
     const rows = new TrialRows();
     for (const id of ['a', 'b'])
       for (let i = 0; i < 50; i++) rows.add(`row ${i}`, id, aTrial(`${id}${i}`, { scores }));
@@ -209,7 +211,11 @@ describe('rows', () => {
     const all = new TrialRows();
     const at = (row: string, score: unknown, hit: boolean, key: string | null) => {
       const [digest, root] = row.split(' ') as [string, string];
-      all.add(digest, root, aTrial(row, { scores: { s: score }, hits: [hit], keys: [key] }));
+      all.add(
+        digest,
+        root,
+        aTrial(row, { scores: scoreText(JSON.stringify({ s: score })), hits: [hit], keys: [key] }),
+      );
     };
     at('c one', 0.5, true, '10');
     at('c two', 0.75, false, '10');

@@ -1,46 +1,27 @@
+import { ApiError } from '../../platform/errors.js';
+import type { DocumentReader } from '../../platform/http/document-reader.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { sortYielding } from '../../platform/time/yielding-sort.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { compareCodePoints } from '../../platform/json/code-point-order.js';
+import { Cursor, UNLIMITED } from '../../platform/json/json-grammar.js';
+import { elementTexts } from '../../platform/json/json-text.js';
+import { joinedScores, scoreText } from './score-texts.js';
+import { MAX_CHILDREN, MAX_SCORER_BYTES } from './trial-parts.query.js';
 import { countedUsage, type Priceable, spendingOn } from '../pricing/price.js';
 
-/** A trial as `scanQuery` returns it. Values that were not requested are absent. */
-export type ScannedTrial = [
-  trial: [
-    id: string,
-    rootId: string,
-    digest: string,
-    startedAt: number,
-    scores?: Record<string, unknown> | null,
-    /** True when they exceed the limits. */
-    late?: Record<string, unknown> | true | null,
-    spent?: Priceable | null,
-    latency?: number | null,
-    judges?: Priceable[] | null,
-  ],
-  hits?: boolean[],
-  keys?: (string | null)[],
-];
-
-/**
- * Kept trials as `scanQuery` returns them. Each list has one element per trial; lists that were not requested are null.
- */
-export type KeptChunk = [
-  runId: string,
-  ids: string[],
-  digests: string[],
-  numbers: [startedAts: number[], latencies: (number | null)[], tokens: (number | null)[]],
-  scores: [own: Scores[], late: Scores[]] | null,
-  spent: [predictions: (Priceable | null)[], judges: (Priceable[] | null)[]] | null,
-  hits?: boolean[][] | null,
-  keys?: (string | null)[][] | null,
-];
-type Scores = Record<string, unknown> | null;
+/** Values that a scan reads of trials. Without children, scores that only scorers' calls contain are left out. */
+interface TrialValues {
+  hasChildren: boolean;
+  hasUsage: boolean;
+  hasCosts: boolean;
+}
 
 export interface Trial {
   id: string;
   startedAt: number;
-  scores: Record<string, unknown>;
+  /** A result of `scoreText`. */
+  scores: string;
   latency: number | null;
   tokens: number | null;
   cost: Decimal | null;
@@ -76,55 +57,118 @@ export function spentDollars(calls: readonly Priceable[]): Decimal | null {
   return dollars;
 }
 
-const NONE: never[] = [];
-const NO_LISTS: [never[], never[]] = [NONE, NONE];
+/** Memory of a trial without its texts. */
+const TRIAL_BYTES = 512;
 
-export function scannedTrial(
-  [trial, hits = NONE, keys = NONE]: ScannedTrial,
-  hasCosts: boolean,
-): Trial {
-  const [id, , , startedAt, scores, late, spent, latency = null, judges] = trial;
-  const calls = spent ? [spent] : NONE;
-  return {
-    id,
-    startedAt,
-    scores: joinedScores(scores, late === true ? null : late),
-    latency,
-    tokens: countedTokens(calls),
-    cost: hasCosts ? spentDollars(calls) : null,
-    judgeCost: judges ? spentDollars(judges) : null,
-    hits,
-    keys,
-  };
-}
+/**
+ * Reads rows of `scanQuery`. Scores are cut out of the text, because parsing them would take far more memory.
+ * @throws ApiError `too_large`, `unavailable`
+ */
+export class TrialReader {
+  constructor(
+    private readonly rows: Pick<TrialRows, 'add'>,
+    private readonly documents: DocumentReader,
+    private readonly asked: TrialValues,
+  ) {}
 
-/** Adds the trials of a chunk. Without children, scores that only scorers' calls contain are left out. */
-export function addKeptChunk(
-  rows: Pick<TrialRows, 'add'>,
-  [rootId, ids, digests, [startedAts, latencies, tokens], scores, spent, hits, keys]: KeptChunk,
-  { hasChildren, hasUsage }: { hasChildren: boolean; hasUsage: boolean },
-): void {
-  const [own, late] = scores ?? NO_LISTS;
-  const [predictions, judges] = spent ?? NO_LISTS;
-  const [allHits, allKeys] = [hits ?? NONE, keys ?? NONE];
-  for (const [i, digest] of digests.entries()) {
-    const prediction = predictions[i];
-    rows.add(digest, rootId, {
-      id: ids[i]!,
-      startedAt: startedAts[i]!,
-      scores: joinedScores(own[i], hasChildren ? late[i] : null),
-      latency: latencies[i]!,
-      tokens: hasUsage ? tokens[i]! : null,
-      cost: prediction ? spentDollars([prediction]) : null,
-      judgeCost: spentDollars(judges[i] ?? NONE),
-      hits: allHits[i] ?? NONE,
-      keys: allKeys[i] ?? NONE,
+  async read(text: string): Promise<void> {
+    await this.documents.pass(2 * text.length);
+    const cursor = new Cursor(text, 0);
+    cursor.next();
+    const isTrial = cursor.isContainer;
+    await (isTrial ? this.trial(listTexts(text)) : this.chunk(elementTexts(text, UNLIMITED)));
+  }
+
+  private async trial([trial, hits, keys]: string[][]): Promise<void> {
+    const [id, rootId, digest, startedAt, own, late, spent, latency, judges] = trial!;
+    if (late === 'true') throw trialTooLarge(parsed<string>(id));
+    const [prediction, judged] = await this.spending(spent, judges);
+    const calls = prediction ? [prediction] : [];
+    await this.add(parsed(digest), parsed(rootId), {
+      id: parsed(id),
+      startedAt: parsed(startedAt),
+      scores: joinedScores(scoreText(own), scoreText(late)),
+      latency: parsed(latency),
+      tokens: countedTokens(calls),
+      cost: this.asked.hasCosts ? spentDollars(calls) : null,
+      judgeCost: judged ? spentDollars(judged) : null,
+      hits: parsedAll(hits),
+      keys: parsedAll(keys),
     });
+  }
+
+  /** Reads kept trials: a run and lists with one element per trial. A list that was not requested is null. */
+  private async chunk(columns: string[]): Promise<void> {
+    const [runId, ids, digests, numbers, scores, spent, hits, keys] = columns;
+    const { hasChildren, hasUsage } = this.asked;
+    const [startedAts, latencies, tokens] = parsed<(number | null)[][]>(numbers);
+    const [own, late] = listTexts(scores).slice(0, hasChildren ? 2 : 1);
+    const [predictions, judges] = listTexts(spent);
+    const [allHits, allKeys] = [listTexts(hits), listTexts(keys)];
+    const rootId = parsed<string>(runId);
+    const allIds = parsed<string[]>(ids);
+    for (const [i, digest] of parsed<string[]>(digests).entries()) {
+      const [prediction, judged] = await this.spending(predictions?.[i], judges?.[i]);
+      await this.add(digest, rootId, {
+        id: allIds[i]!,
+        startedAt: startedAts![i]!,
+        scores: joinedScores(scoreText(own?.[i]), scoreText(late?.[i])),
+        latency: latencies![i]!,
+        tokens: hasUsage ? tokens![i]! : null,
+        cost: prediction ? spentDollars([prediction]) : null,
+        judgeCost: spentDollars(judged ?? []),
+        hits: parsedAll(allHits[i]),
+        keys: parsedAll(allKeys[i]),
+      });
+    }
+  }
+
+  /** Parses the usage of a prediction, and that of its judges. */
+  private async spending(prediction?: string, judges?: string) {
+    return [
+      await this.documents.read<Priceable | null>(prediction ?? 'null'),
+      await this.documents.read<Priceable[] | null>(judges ?? 'null'),
+    ] as const;
+  }
+
+  private async add(digest: string, rootId: string, trial: Trial): Promise<void> {
+    const keys = trial.keys.reduce((sum, key) => sum + (key?.length ?? 0), 0);
+    await this.documents.reserve(TRIAL_BYTES + 2 * (trial.scores.length + keys));
+    this.rows.add(digest, rootId, trial);
   }
 }
 
-const joinedScores = (own: Scores | undefined, late: Scores | undefined) =>
-  late ? { ...own, ...late } : (own ?? {});
+/** Parses a value that the service has made: a number, a name, or a list of those. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the queries determine the types
+const parsed = <T>(text = 'null') => JSON.parse(text) as T;
+
+const parsedAll = <T>(texts: readonly string[] = []): T[] => texts.map((text) => parsed<T>(text));
+
+/** Returns the texts of the elements of each list in a list. Both may be null, which has no elements. */
+function listTexts(text = 'null'): string[][] {
+  const lists: string[][] = [];
+  const outer = new Cursor(text, 0);
+  if (!outer.isContainer) return lists;
+  while (outer.next()) {
+    if (!outer.isContainer) {
+      outer.skip();
+      lists.push([]);
+      continue;
+    }
+    const texts: string[] = [];
+    const inner = outer.inside();
+    while (inner.next()) texts.push(text.slice(inner.at, inner.skip(UNLIMITED)));
+    outer.at = inner.at;
+    lists.push(texts);
+  }
+  return lists;
+}
+
+export const trialTooLarge = (trialId: string) =>
+  new ApiError(
+    'too_large',
+    `the trial ${trialId} has over ${MAX_CHILDREN} calls below it, or its scorers gave over ${MAX_SCORER_BYTES} bytes: ask without include_predict_and_score_children`,
+  );
 
 const inCallOrder = (a: Trial, b: Trial) =>
   a.startedAt - b.startedAt || compareCodePoints(a.id, b.id);

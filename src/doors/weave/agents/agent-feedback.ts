@@ -1,4 +1,6 @@
 import type { Database } from '../../../platform/database/database.js';
+import type { Context } from '../../../platform/http/context.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
 import { groupBy } from '../../../platform/query/grouping.js';
 import type { ConversationsDto } from './agents.answers.dto.js';
 import { feedbackOn, type FeedbackItem, signalsOn } from './agent-feedback.query.js';
@@ -60,30 +62,29 @@ function* itemBatches(wanted: Iterable<ConversationItem>): Generator<Conversatio
 export class AgentFeedback {
   constructor(private readonly database: Database) {}
 
-  async onConversation(projectId: string, id: string): Promise<object[]> {
-    return (await this.on(projectId, conversationItems(id))).map(({ piece }) => piece);
+  async onConversation(projectId: string, id: string, context: Context): Promise<object[]> {
+    return (await this.on(projectId, conversationItems(id), context)).map(({ piece }) => piece);
   }
 
   /** Adds the feedback on a turn and on each of its messages. */
-  async addTo(projectId: string, turn: ChatTurn['turn']): Promise<void> {
+  async addTo(projectId: string, turn: ChatTurn['turn'], context: Context): Promise<void> {
     const turnItem: FeedbackItem = { kind: 'agent_turn', id: turn['trace_id'] as string };
     const spans = turn.messages.map(({ span_id }): FeedbackItem => ({
       kind: 'agent_span',
       id: span_id,
     }));
-    const found = await this.on(projectId, [turnItem, ...spans]);
+    const found = await this.on(projectId, [turnItem, ...spans], context);
     const byPlace = groupBy(found, ({ place }) => place);
     const feedbackAt = (place: number) => (byPlace.get(place) ?? []).map(({ piece }) => piece);
     turn['feedback'] = feedbackAt(0);
     for (const [i, message] of turn.messages.entries()) message['feedback'] = feedbackAt(i + 1);
   }
 
-  private async on(projectId: string, items: readonly FeedbackItem[]) {
+  private async on(projectId: string, items: readonly FeedbackItem[], { hold }: Context) {
     const rows = await this.database.query(feedbackOn(projectId, items), { long: 'read' });
-    return rows.map(({ place, json }) => {
-      const { place: _, ...piece } = JSON.parse(json) as { place: number } & object;
-      return { place, piece };
-    });
+    const texts = rows.map(({ json }) => json);
+    const pieces = await new DocumentReader(hold).keep<{ place: number } & object>(texts);
+    return pieces.map(({ place, ...piece }) => ({ place, piece }));
   }
 
   /**

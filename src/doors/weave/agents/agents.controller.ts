@@ -101,7 +101,7 @@ export class AgentsController {
 
   /** Searches the messages of the newest 20,000 spans. */
   @Operation('search', 'reader')
-  search(@Body() body: AgentSearchDto): Promise<AgentSearchAnswerDto> {
-    return this.searches.search(body);
+  search(@Body() body: AgentSearchDto, @Ctx() context: Context): Promise<AgentSearchAnswerDto> {
+    return this.searches.search(body, context);
   }
 }

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { ApiError } from '../../../platform/errors.js';
 import type { Context } from '../../../platform/http/context.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
 import { type Decimal, printDecimals } from '../../../platform/json/decimal.js';
-import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
+import { mapYielding } from '../../../platform/time/event-loop-turn.js';
 import { checkedRows } from '../../../tracing/bounded-rows.js';
 import type { ConversationChatDto, ConversationSpansDto, TraceChatDto } from './agents.dto.js';
 import { AgentFeedback } from './agent-feedback.js';
@@ -21,8 +22,6 @@ import { type ChatTurn, chatTurn } from './chat-turn.js';
 /** Limits of all turns in one answer: calls, and bytes of their documents. */
 export const MAX_TURN_CALLS = 10_000;
 export const MAX_TURN_BYTES = 64 * 1024 * 1024;
-/** Memory for each of these bytes, while documents are parsed and printed again. */
-const MEMORY_FACTOR = 4;
 /** Spans of all conversations in one answer. */
 export const MAX_SPANS = 100_000;
 const CALLS_AT_ONCE = 64;
@@ -83,7 +82,7 @@ export class ChatService {
       offset,
       total_cost_usd: sumKnown(costs),
       feedback: asked.include_feedback
-        ? await this.feedback.onConversation(project_id, conversation_id)
+        ? await this.feedback.onConversation(project_id, conversation_id, context)
         : null,
     });
     return withList(frame, 'turns', turns);
@@ -147,21 +146,16 @@ export class ChatService {
         'too_large',
         `the calls are over ${MAX_TURN_CALLS}, or over ${MAX_TURN_BYTES} bytes: ask for fewer turns at once`,
       );
-    await context.hold.add(MEMORY_FACTOR * bytes);
     const details = { project_id, hasDocuments: true, hasCosts: true };
-    const rows: SpanSourceCall[] = [];
-    const turn = new EventLoopTurn();
+    const texts: string[] = [];
     const batches = await this.database.stream(traceCalls(details, traceId, MAX_TURN_CALLS), {
       maxBatch: CALLS_AT_ONCE,
     });
-    for await (const batch of batches as AsyncIterable<string[]>)
-      for (const json of batch) {
-        if (turn.isOver) await turn.next();
-        rows.push(JSON.parse(json) as SpanSourceCall);
-      }
+    for await (const batch of batches as AsyncIterable<string[]>) texts.push(...batch);
+    const rows = await new DocumentReader(context.hold).keep<SpanSourceCall>(texts);
     if (rows.length === 0) return null;
     const shown = await chatTurn(rows, include_model_tool_calls === true);
-    if (include_feedback) await this.feedback.addTo(project_id, shown.turn);
+    if (include_feedback) await this.feedback.addTo(project_id, shown.turn, context);
     return shown;
   }
 }

@@ -1,5 +1,6 @@
 import { ApiError } from '../../../platform/errors.js';
 import type { Database } from '../../../platform/database/database.js';
+import type { DocumentReader } from '../../../platform/http/document-reader.js';
 import type { Decimal } from '../../../platform/json/decimal.js';
 import type { Sql } from '../../../platform/query/sql.js';
 import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
@@ -46,7 +47,7 @@ export async function sumCosts(database: Database, query: Sql): Promise<Map<stri
           `there are over ${MAX_COSTED} spans with costs: ask for less time, or without include_costs`,
         );
       if (turn.isOver) await turn.next();
-      const { keys, span } = JSON.parse(json) as CostedSpan;
+      const { keys, span } = JSON.parse(json) as CostedSpan; // the usage of a call has at most 1000 models
       const key = JSON.stringify(keys);
       const own = costsOf(span);
       const sum = sums.get(key);
@@ -69,29 +70,30 @@ interface FirstLastMessages {
   last: MessagePreview | null;
 }
 
+/** The first or the last span of a conversation. */
+interface EdgeSpan {
+  id: string;
+  is_first: boolean;
+  span: SpanSourceCall;
+}
+
 /** Reads the first and the last message of each group, when groups are conversations. */
 export async function groupMessages(
   database: Database,
-  projectId: string,
-  groupBy: readonly GroupRefDto[],
+  { project_id: projectId, group_by: groupBy }: SpansQueryDto,
   rows: readonly GroupRow[],
+  documents: DocumentReader,
 ): Promise<FirstLastMessages[]> {
-  if (!areConversations(groupBy)) return [];
+  if (!areConversations(groupBy!)) return [];
   const places = new Map(rows.slice(0, MAX_EDGES).map(({ keys }, i) => [keys[0], i]));
   const ids = [...places.keys()].filter((id) => typeof id === 'string');
   const edges = rows.map((): FirstLastMessages => ({ first: null, last: null }));
-  const turn = new EventLoopTurn();
   const batches = await database.stream(edgeSpans(projectId, ids), {
     maxBatch: SPANS_AT_ONCE,
   });
   for await (const batch of batches as AsyncIterable<string[]>)
     for (const json of batch) {
-      if (turn.isOver) await turn.next();
-      const { id, is_first, span } = JSON.parse(json) as {
-        id: string;
-        is_first: boolean;
-        span: SpanSourceCall;
-      };
+      const { id, is_first, span } = await documents.read<EdgeSpan>(json);
       const edge = edges[places.get(id)!]!;
       if (is_first) edge.first = questionPreview(span) ?? answerPreview(span);
       else edge.last = answerPreview(span) ?? questionPreview(span);

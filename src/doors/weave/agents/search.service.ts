@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
+import type { Context } from '../../../platform/http/context.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
 import { searchableTexts } from '../../../platform/json/searchable-text.js';
-import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import type { AgentSearchAnswerDto } from './agents.answers.dto.js';
 import type { AgentSearchDto } from './agents.dto.js';
 import type { SpanMessage } from './span-messages.js';
@@ -30,9 +31,9 @@ interface MessageMatch extends MessageResult {
 export class SearchService {
   constructor(private readonly database: Database) {}
 
-  async search(asked: AgentSearchDto): Promise<AgentSearchAnswerDto> {
+  async search(asked: AgentSearchDto, context: Context): Promise<AgentSearchAnswerDto> {
     const limit = asked.limit ?? 20;
-    const matches = await this.matches(asked, (asked.offset ?? 0) + limit);
+    const matches = await this.matches(asked, (asked.offset ?? 0) + limit, context);
     const byConversation = new Map<string, ConversationResult>();
     for (const match of matches.slice(asked.offset ?? 0)) {
       const { conversation_id, conversation_name, agent_name, ...message } = match;
@@ -61,20 +62,23 @@ export class SearchService {
    * Finds at most `most` messages. A message counts once per conversation, for the earliest span that has it, since
    * later spans repeat it.
    */
-  private async matches(asked: AgentSearchDto, most: number): Promise<MessageMatch[]> {
+  private async matches(
+    asked: AgentSearchDto,
+    most: number,
+    { hold }: Context,
+  ): Promise<MessageMatch[]> {
     const matches = new MessageMatches(
       most,
       asked.truncate_content === false ? MAX_CONTENT : PREVIEW,
     );
-    const turn = new EventLoopTurn();
+    const documents = new DocumentReader(hold);
     const looks = messageFilter(asked);
     const batches = await this.database.stream(searchedSpans(asked, MAX_SEARCHED), {
       maxBatch: SPANS_AT_ONCE,
     });
     for await (const batch of batches as AsyncIterable<string[]>)
       for (const json of batch) {
-        if (turn.isOver) await turn.next();
-        const row = JSON.parse(json) as SpanSourceCall;
+        const row = await documents.read<SpanSourceCall>(json);
         for (const message of searchableMessages(row).filter(looks)) matches.add(row, message);
       }
     return matches.all;

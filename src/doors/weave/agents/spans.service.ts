@@ -2,10 +2,11 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import type { Context } from '../../../platform/http/context.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
 import { invalidRequest } from '../../../platform/errors.js';
 import { printDecimals } from '../../../platform/json/decimal.js';
 import type { Sort } from '../../../platform/query/columns.js';
-import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
+import { mapYielding } from '../../../platform/time/event-loop-turn.js';
 import { type CustomAttributesFoundDto, type SpanStatsAnswerDto } from './agents.answers.dto.js';
 import {
   type CustomAttributesDto,
@@ -41,7 +42,7 @@ export class SpansService {
   constructor(private readonly database: Database) {}
 
   async query(asked: SpansQueryDto, context: Context): Promise<SpansPage> {
-    if (asked.group_by?.length) return this.groups(asked);
+    if (asked.group_by?.length) return this.groups(asked, context);
     if (asked.measures?.length || asked.group_filters?.length)
       throw invalidRequest([
         { path: 'group_by', message: 'is required with measures and group_filters' },
@@ -64,8 +65,9 @@ export class SpansService {
     };
   }
 
-  private async groups(asked: SpansQueryDto): Promise<SpansPage> {
-    const { project_id, measures, group_filters } = asked;
+  private async groups(asked: SpansQueryDto, { hold }: Context): Promise<SpansPage> {
+    const documents = new DocumentReader(hold);
+    const { measures, group_filters } = asked;
     const group_by = asked.group_by!;
     const signals = hasSignals(asked);
     const wanted = { ...spanSelection(asked), ...pageOf(asked), group_by, measures, group_filters };
@@ -76,7 +78,7 @@ export class SpansService {
     const costs = asked.include_costs
       ? await sumCosts(this.database, costedSpans(wanted, signals, MAX_COSTED + 1))
       : null;
-    const edges = await groupMessages(this.database, project_id, group_by, rows);
+    const edges = await groupMessages(this.database, asked, rows, documents);
     const texts = await mapYielding(rows, (row, i) =>
       printDecimals(groupRow(row, asked, costs?.get(JSON.stringify(row.keys)), edges[i])),
     );
@@ -170,28 +172,17 @@ export async function totalOf(
 }
 const FIRST = { limit: 1, offset: 0 };
 
-/** Memory that a row takes per character while it is parsed and printed again. */
-const MEMORY_FACTOR = 4;
-
-/** Yields rows as the answer contains them. Reserves memory for the largest one. */
+/** Yields rows as the answer contains them. */
 async function* rowTexts(
   batches: Readable,
   shown: (row: SpanSourceCall) => object,
   { hold }: Context,
 ): AsyncGenerator<string[]> {
-  const turn = new EventLoopTurn();
-  let held = 0;
+  const documents = new DocumentReader(hold);
   for await (const batch of batches as AsyncIterable<string[]>) {
     const texts: string[] = [];
-    for (const json of batch) {
-      if (turn.isOver) await turn.next();
-      const more = MEMORY_FACTOR * json.length - held;
-      if (more > 0) {
-        await hold.add(more);
-        held += more;
-      }
-      texts.push(printDecimals(shown(JSON.parse(json) as SpanSourceCall)));
-    }
+    for (const json of batch)
+      texts.push(printDecimals(shown(await documents.read<SpanSourceCall>(json))));
     yield texts;
   }
 }

@@ -4,6 +4,7 @@ import { CONFIG, type Config } from '../../../platform/config/config.js';
 import { isOpenModel } from '../../../platform/config/gateway-settings.js';
 import { invalidRequest } from '../../../platform/errors.js';
 import type { Context } from '../../../platform/http/context.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
 import { parseRef } from '../../../platform/http/refs.js';
 import { isObject } from '../../../platform/json/json-object.js';
 import {
@@ -37,6 +38,8 @@ const OWN_MEMBERS = new Set([
 /** Maximum number of characters that template values may add to the messages. */
 const MAX_FILLED = 1024 * 1024;
 
+type ModelRequest = JsonObject & { model: string };
+
 /** Serves requests for models in the shape that Weave's playground and judges send. */
 @Injectable()
 export class CompletionsService {
@@ -68,12 +71,13 @@ export class CompletionsService {
     if (isStream) members.set('stream', 'true');
     members.set('messages', await this.messages(inputs, sent, context.caller));
     const text = objectText(members);
+    const [request] = await new DocumentReader(context.hold).keep<ModelRequest>([text]);
     return this.gateway.ask(
       {
         api: 'chat/completions',
         opName: 'weave.completions_create',
         text,
-        body: JSON.parse(text) as JsonObject & { model: string },
+        body: request!,
         inputs: recordedInputs(sent, inputs),
         callContext: callContext(body, context),
         record: body.track_llm_call === false ? 'none' : this.config.gatewayRecord,
@@ -102,12 +106,12 @@ export class CompletionsService {
     caller.assertReaches(project_id);
     const object = await this.objects.read({ project_id, object_id, digest: digest! });
     const value = valueAt(object, 'val');
-    const { messages } = asObject(value);
-    if (!Array.isArray(messages))
+    const messages = membersOf(value).get('messages');
+    if (!messages?.startsWith('['))
       throw invalidRequest([
         { path: 'inputs.prompt', message: 'must lead to an object with messages' },
       ]);
-    return elementTexts(valueAt(value, 'messages'));
+    return elementTexts(messages);
   }
 
   /**
@@ -119,7 +123,7 @@ export class CompletionsService {
     const [, name, own = ''] = /^custom::([^:]+)::(.+)$/s.exec(model) ?? [];
     if (name === undefined) return undefined;
     const object = await this.objects.read({ project_id, object_id: name, digest: 'latest' });
-    const { base_url: url } = asObject(valueAt(object, 'val'));
+    const url = textIn(membersOf(valueAt(object, 'val')), 'base_url');
     const providers = this.config.gatewayProviders.filter(
       ({ baseUrl }) =>
         typeof url === 'string' &&
@@ -153,10 +157,15 @@ function callContext(body: CompletionsCreateDto, context: Context): CallContext 
   };
 }
 
-const asObject = (text: string): JsonObject => {
-  const value: unknown = JSON.parse(text);
-  return isObject(value) ? value : {};
-};
+/** Returns the texts of the members of an object. Anything else has none. */
+const membersOf = (text: string): Map<string, string> =>
+  text.startsWith('{') ? memberTexts(text) : new Map();
+
+/** Returns a member that is a text. */
+function textIn(members: ReadonlyMap<string, string>, name: string): string | undefined {
+  const text = members.get(name);
+  return text?.startsWith('"') ? (JSON.parse(text) as string) : undefined;
+}
 
 type Fill = (template: string) => string;
 
@@ -186,17 +195,19 @@ function filler(values: JsonObject): Fill {
 }
 
 function filledMessage(text: string, fill: Fill): string {
-  const message = asObject(text);
-  if (message['role'] === 'assistant') return text;
-  const { content } = message;
-  if (typeof content === 'string')
-    return objectText(memberTexts(text).set('content', JSON.stringify(fill(content))));
-  if (!Array.isArray(content)) return text;
-  const parts = elementTexts(valueAt(text, 'content')).map((part) => {
-    const { text: template } = asObject(part);
-    return typeof template === 'string'
-      ? objectText(memberTexts(part).set('text', JSON.stringify(fill(template))))
-      : part;
+  const message = membersOf(text);
+  if (textIn(message, 'role') === 'assistant') return text;
+  const content = textIn(message, 'content');
+  if (content !== undefined)
+    return objectText(message.set('content', JSON.stringify(fill(content))));
+  const list = message.get('content');
+  if (!list?.startsWith('[')) return text;
+  const parts = elementTexts(list).map((part) => {
+    const members = membersOf(part);
+    const template = textIn(members, 'text');
+    return template === undefined
+      ? part
+      : objectText(members.set('text', JSON.stringify(fill(template))));
   });
-  return objectText(memberTexts(text).set('content', `[${parts.join(',')}]`));
+  return objectText(message.set('content', `[${parts.join(',')}]`));
 }

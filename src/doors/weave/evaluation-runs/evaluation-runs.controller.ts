@@ -101,10 +101,10 @@ export class EvaluationRunsController {
    */
   @Operation('predictions/:id/finish', 'writer')
   async finishPrediction(
-    @Ctx() { caller }: Context,
+    @Ctx() context: Context,
     @Param() { id, ...path }: CallPath,
   ): Promise<FinishedDto> {
-    await this.runs.finishPrediction(pathProject(path), id, caller);
+    await this.runs.finishPrediction(pathProject(path), id, context);
     return { success: true };
   }
 
@@ -112,10 +112,10 @@ export class EvaluationRunsController {
   @Operation('evaluation_runs/:id/finish', 'writer')
   async finishRun(
     @Body() _body: RunFinishDto,
-    @Ctx() { text, caller }: Context,
+    @Ctx() context: Context,
     @Param() { id, ...path }: CallPath,
   ): Promise<FinishedDto> {
-    await this.runs.finishRun(pathProject(path), id, text, caller);
+    await this.runs.finishRun(pathProject(path), id, context);
     return { success: true };
   }
 

@@ -4,11 +4,12 @@ import { v5 as uuidv5, v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError, invalidRequest } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
+import type { Context } from '../../../platform/http/context.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
 import { parseRef, refTo } from '../../../platform/http/refs.js';
 import { wire } from '../../../platform/http/wire-names.js';
 import { memberTexts, objectText, valueAt } from '../../../platform/json/json-text.js';
 import type { Sql } from '../../../platform/query/sql.js';
-import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import {
   CallsService,
   type StoredCall,
@@ -44,6 +45,8 @@ const MAX_SCORES_LENGTH = 16 * 1024 * 1024;
  * Namespace for the id of a run's last call, which is derived from the run's id. Finishing a run twice writes one call.
  */
 const SUMMARY_NAMESPACE = '5f0d6d0c-5d0a-4c57-9a3c-6f0b4f2f6f5e';
+
+type CallEnd = Parameters<CallsService['end']>[0];
 
 const KINDS = { runs: runsQuery, predictions: predictionsQuery, scores: scoresQuery };
 type RecordKind = keyof typeof KINDS;
@@ -188,14 +191,14 @@ export class EvaluationRunsService {
   }
 
   /** Ends the trial of a prediction with its output and scores. Repeating it includes scores that arrived since. */
-  async finishPrediction(project: string, id: string, caller: Caller): Promise<void> {
+  async finishPrediction(project: string, id: string, context: Context): Promise<void> {
     const prediction = await this.call(project, id, 'predictions');
     const parentId = prediction.call['parent_id'];
     const [trial] = parentId ? await this.calls.stored(project, [parentId]) : [];
     const ended_at = trial?.call['ended_at'] ?? now();
     const output = prediction.documents.output ?? 'null';
     const end = (callId: string, documents: [string, string][]) =>
-      this.end({ project_id: project, id: callId, ended_at }, documents, caller);
+      this.end({ project_id: project, id: callId, ended_at }, documents, context);
     await end(id, [['output', output], ...repeatedSummary(prediction)]);
     if (!trial) return;
     const texts = await this.scoresBeside(project, trial.call.id);
@@ -232,12 +235,13 @@ export class EvaluationRunsService {
   }
 
   /**
-   * Sums up the trials that have ended, and ends the run with the summary. `text` is the request body as it was sent.
+   * Sums up the trials that have ended, and ends the run with the summary.
    */
-  async finishRun(project: string, id: string, text: string, caller: Caller): Promise<void> {
+  async finishRun(project: string, id: string, context: Context): Promise<void> {
+    const { text, caller } = context;
     const given = memberText(text, 'summary');
     const run = await this.call(project, id, 'runs');
-    const output = json(await this.summary(project, id));
+    const output = json(await this.summary(project, id, context));
     const op = await this.objects.placeholderOp(project, 'Evaluation.summarize', caller);
     const place = { trace_id: run.call.trace_id!, parent_id: id };
     const call = started(project, uuidv5(id, SUMMARY_NAMESPACE), op, place);
@@ -252,18 +256,17 @@ export class EvaluationRunsService {
     const summary: [string, string][] =
       given === 'null' ? repeatedSummary(run) : [['summary', given]];
     const end = { project_id: project, id, ended_at: now() };
-    await this.end(end, [['output', output], ...summary], caller);
+    await this.end(end, [['output', output], ...summary], context);
   }
 
-  private async summary(project: string, runId: string): Promise<object> {
+  private async summary(project: string, runId: string, { hold }: Context): Promise<object> {
     const scores = new ScoreSummaries();
     const [output, latency] = [new AutoSummary(), new AutoSummary()];
-    const turn = new EventLoopTurn();
+    const documents = new DocumentReader(hold);
     const batches = await this.database.stream(trialOutputs(project, runId));
     for await (const batch of batches as AsyncIterable<string[]>)
       for (const text of batch) {
-        if (turn.isOver) await turn.next();
-        const said = JSON.parse(text) as Record<string, unknown> | null;
+        const said = await documents.read<Record<string, unknown> | null>(text);
         scores.add(said?.['scores']);
         output.add(said?.['output']);
         const seconds = said?.['model_latency'] as { mean?: unknown } | number | null | undefined;
@@ -351,14 +354,15 @@ export class EvaluationRunsService {
       if ('error' in answer) throw new ApiError(answer.error.code, answer.error.detail);
   }
 
-  private end(
+  private async end(
     end: { project_id: string; id: string; ended_at: string },
     documents: Iterable<[string, string]>,
-    caller: Caller,
+    { hold, caller }: Context,
   ): Promise<void> {
     const named = Object.entries(end).map(([name, value]): [string, string] => [name, json(value)]);
     const text = objectText([...named, ...documents]);
-    return this.calls.end(JSON.parse(text), `{"end":${text}}`, caller);
+    const [body] = await new DocumentReader(hold).keep<CallEnd>([text]);
+    return this.calls.end(body!, `{"end":${text}}`, caller);
   }
 }
 

@@ -297,9 +297,10 @@ export class TypedObjectsService {
 
   /** Returns the source code in an object's files as JSON text, or null. */
   private async code(projectId: string, files: string): Promise<string> {
-    const digest = (JSON.parse(files) as Record<string, unknown> | null)?.[SOURCE_FILE];
-    if (typeof digest !== 'string') return 'null';
-    const source = await this.files.firstChunk({ project_id: projectId, digest });
+    const digest = files.startsWith('{') ? memberTexts(files).get(SOURCE_FILE) : undefined;
+    if (!digest?.startsWith('"')) return 'null';
+    const file = { project_id: projectId, digest: JSON.parse(digest) as string };
+    const source = await this.files.firstChunk(file);
     return JSON.stringify(source);
   }
 

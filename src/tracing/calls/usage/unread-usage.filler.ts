@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { oneLock, tryLock } from '../../../platform/database/advisory-locks.js';
 import { Database } from '../../../platform/database/database.js';
 import { UnfilledRows } from '../../../platform/database/unfilled-rows.js';
+import { ApiError } from '../../../platform/errors.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
 import { isObject } from '../../../platform/json/json-object.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 import { countsGross, storedUsage } from '../../usage/stored-usage.js';
@@ -59,21 +61,31 @@ export class UnreadUsageFiller {
     const { project_id: projectId } = next;
     const ids = (await this.database.query(unreadCalls(projectId))).map(({ id }) => id);
     const rows = await this.database.query(unreadLock(projectId, ids));
-    await this.database.query(usageSet(projectId, rows.map(read)));
+    const documents = new DocumentReader(null);
+    const updates: UsageUpdate[] = [];
+    for (const row of rows) updates.push(await readUsage(row, documents));
+    await this.database.query(usageSet(projectId, updates));
     this.database.changes.note(projectId, CALLS);
     return rows.length;
   }
 }
 
-function read({ id, usage, summary, weave, output }: UnreadUsageRow): UsageUpdate {
-  const whole = parsed(summary);
-  const stored = storedUsage(isObject(whole) ? whole['usage'] : parsed(usage));
+/** Reads the usage of a call. A document that takes too much memory is read as null. */
+async function readUsage(
+  { id, usage, summary, weave, output }: UnreadUsageRow,
+  documents: DocumentReader,
+): Promise<UsageUpdate> {
+  const parsed = (json: string | null) =>
+    documents.read<unknown>(json ?? 'null').catch((error: unknown) => {
+      if (error instanceof ApiError) return null;
+      throw error;
+    });
+  const whole = await parsed(summary);
+  const stored = storedUsage(isObject(whole) ? whole['usage'] : await parsed(usage));
   return {
     id,
     usage: stored,
-    countsGross: countsGross(parsed(weave)),
-    responseId: stored && output?.includes('"id"') ? responseIdOf(parsed(output)) : null,
+    countsGross: countsGross(await parsed(weave)),
+    responseId: stored && output?.includes('"id"') ? responseIdOf(await parsed(output)) : null,
   };
 }
-
-const parsed = (json: string | null): unknown => JSON.parse(json ?? 'null');

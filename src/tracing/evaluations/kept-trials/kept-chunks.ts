@@ -1,16 +1,16 @@
 import { elementTexts } from '../../../platform/json/json-text.js';
-import { isObject } from '../../../platform/json/json-object.js';
 import { UNLIMITED } from '../../../platform/json/json-grammar.js';
 import type { Priceable } from '../../pricing/price.js';
 import type { ChunkTexts } from './kept-trials.query.js';
+import { scoreText } from '../score-texts.js';
 import { countedTokens } from '../trials.js';
 
 /** Average number of trials in a chunk. Ids spread trials over chunks by their hash. */
 export const CHUNK_TRIALS = 1000;
 /** Characters of the complete scores of a chunk, including texts. */
 const MAX_FULL_SCORES = 8 * 1024 * 1024;
-/** Levels of a score that are kept: more than a field name can reach. */
-const MAX_LEVELS = 70;
+/** Characters of the scores of a chunk, without texts. A run with a larger chunk is not kept. */
+const MAX_SCORES = 4 * 1024 * 1024;
 
 /** A trial of a finished evaluation as it is stored, each member as JSON text. */
 export type KeptTrial = Readonly<
@@ -51,8 +51,8 @@ export function keptTrial(record: string): KeptTrial {
     startedAt,
     latency,
     tokens: JSON.stringify(countedTokens(priceable ? [priceable] : [])),
-    scores: withoutTexts(JSON.parse(fullScores)),
-    late: withoutTexts(JSON.parse(fullLate)),
+    scores: scoreText(fullScores),
+    late: scoreText(fullLate),
     fullScores,
     fullLate,
     spent,
@@ -60,31 +60,24 @@ export function keptTrial(record: string): KeptTrial {
   };
 }
 
-/** Returns a score as JSON text with its numbers and booleans. Texts become empty, lists become null. */
-function withoutTexts(value: unknown, level = 0): string {
-  if (typeof value === 'string') return '""';
-  if (typeof value === 'boolean') return String(value);
-  // JSON.parse reads 1e999 as Infinity, and the reader parses it in the same way
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? String(value) : value > 0 ? '1e999' : '-1e999';
-  if (!isObject(value) || level > MAX_LEVELS) return 'null';
-  const members = Object.entries(value).map(
-    ([name, member]) => `${JSON.stringify(name)}:${withoutTexts(member, level + 1)}`,
-  );
-  return `{${members.join(',')}}`;
-}
-
 const arrayText = (texts: readonly string[]) => `[${texts.join(',')}]`;
 
-export function chunkTexts(trials: readonly KeptTrial[]): ChunkTexts {
+/** Builds a chunk of trials. Returns null when their scores are too large to be read at once. */
+export function chunkTexts(trials: readonly KeptTrial[]): ChunkTexts | null {
   const of = (name: keyof KeptTrial) => arrayText(trials.map((trial) => trial[name]));
-  const full = arrayText([of('fullScores'), of('fullLate')]);
+  const length = (names: readonly (keyof KeptTrial)[]) =>
+    trials.reduce(
+      (sum, trial) => sum + names.reduce((own, name) => own + trial[name].length, 0),
+      0,
+    );
+  if (length(['scores', 'late']) > MAX_SCORES) return null;
+  const isFull = length(['fullScores', 'fullLate']) <= MAX_FULL_SCORES;
   return {
     ids: of('id'),
     digests: of('digest'),
     numbers: arrayText([of('startedAt'), of('latency'), of('tokens')]),
     scores: arrayText([of('scores'), of('late')]),
-    full_scores: full.length > MAX_FULL_SCORES ? null : full,
+    full_scores: isFull ? arrayText([of('fullScores'), of('fullLate')]) : null,
     spent: arrayText([of('spent'), of('judges')]),
   };
 }

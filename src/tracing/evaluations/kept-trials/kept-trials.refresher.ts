@@ -124,15 +124,16 @@ export class KeptTrialsRefresher extends MarksRefresher {
     const ids = found.map(({ id }) => id);
     await this.database.query(runsForget(projectId, [runId]));
     const trials = ids.length > MAX_TRIALS ? null : await this.records(projectId, runId, ids);
-    if (!trials) {
-      await this.store(projectId, { runId, chunk: 0, chunks: 1 }, TOO_LARGE);
-      return ids.length;
-    }
     const chunks = Math.max(1, Math.ceil(ids.length / CHUNK_TRIALS));
-    const lists = byChunk([...trials.keys()], chunks);
+    const lists = byChunk([...(trials?.keys() ?? [])], chunks);
     for (let chunk = 0; chunk < chunks; chunk++) {
-      const list = (lists.get(chunk) ?? []).map((id) => trials.get(id)!);
-      await this.store(projectId, { runId, chunk, chunks }, chunkTexts(list));
+      const list = (lists.get(chunk) ?? []).map((id) => trials!.get(id)!);
+      const texts = trials && chunkTexts(list);
+      if (!texts) {
+        await this.forgetLarge(projectId, runId);
+        break;
+      }
+      await this.store(projectId, { runId, chunk, chunks }, texts);
     }
     return ids.length;
   }
@@ -145,10 +146,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
     left: ReadonlySet<string>,
   ): Promise<void> {
     const trials = await this.records(projectId, runId, changed);
-    if (!trials) {
-      await this.database.query(runsForget(projectId, [runId]));
-      return this.store(projectId, { runId, chunk: 0, chunks: 1 }, TOO_LARGE);
-    }
+    if (!trials) return this.forgetLarge(projectId, runId);
     const turn = new EventLoopTurn();
     for (const [chunk, ids] of byChunk([...changed, ...left], chunks)) {
       const [texts] = await this.database.query(chunkQuery(projectId, runId, chunk));
@@ -161,9 +159,16 @@ export class KeptTrialsRefresher extends MarksRefresher {
         return;
       }
       const made = chunkTexts([...kept.values()]);
+      if (!made) return this.forgetLarge(projectId, runId);
       if (texts!.full_scores === null) made.full_scores = null;
       await this.store(projectId, { runId, chunk, chunks }, made);
     }
+  }
+
+  /** Notes that a run is too large to be kept. */
+  private async forgetLarge(projectId: string, runId: string): Promise<void> {
+    await this.database.query(runsForget(projectId, [runId]));
+    await this.store(projectId, { runId, chunk: 0, chunks: 1 }, TOO_LARGE);
   }
 
   private store(projectId: string, place: ChunkKey, texts: ChunkTexts): Promise<void> {
@@ -177,6 +182,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
     ids: readonly string[],
   ): Promise<Map<string, KeptTrial> | null> {
     const trials = new Map<string, KeptTrial>();
+    const turn = new EventLoopTurn();
     let length = 0;
     for (let i = 0; i < ids.length; i += AT_ONCE) {
       const some = ids.slice(i, i + AT_ONCE);
@@ -184,6 +190,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
       for (const { json } of rows) {
         length += json?.length ?? Infinity;
         if (length > MAX_RUN) return null;
+        if (turn.isOver) await turn.next();
         const trial = keptTrial(json!);
         trials.set(JSON.parse(trial.id) as string, trial);
       }

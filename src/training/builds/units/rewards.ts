@@ -1,3 +1,4 @@
+import { parseBounded } from '../../../platform/json/json-weight.js';
 import type { Recipe, RewardTerm } from '../recipe/recipe.js';
 
 /** A piece of feedback on a unit: the value at the path of each term of its type, as JSON text. */
@@ -17,8 +18,17 @@ export type ParsedUnitFeedback = Omit<UnitFeedback, 'values'> & { values: unknow
 export const parseUnitFeedback = (said: readonly UnitFeedback[]): ParsedUnitFeedback[] =>
   said.map(({ values, ...one }) => ({
     ...one,
-    values: values.map((json) => (json === null ? null : JSON.parse(json))),
+    values: values.map((json) => (json === null ? null : parseValue(json))),
   }));
+
+/** A value that takes far more memory than its text is read as an empty object, which is no reward either. */
+function parseValue(json: string): unknown {
+  try {
+    return parseBounded(json);
+  } catch {
+    return {};
+  }
+}
 
 export interface Reward {
   /** Null when the unit waits for feedback. NaN when a value is not a number. */
