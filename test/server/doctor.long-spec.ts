@@ -168,6 +168,13 @@ describe('doctor', () => {
       expect((await asRole()).fix[0]).toBe(
         `FIX   the role ${role} may not make tables: GRANT CREATE ON SCHEMA public TO it, or run npm run migrate with a role that may`,
       );
+      const started = await ended('migrate', {
+        DATABASE_URL: url.href.replace('@localhost/', '@/'),
+      });
+      expect(started.code).toBe(1);
+      expect(started.said.at(-1)).toMatch(
+        /^the schema is not that of this build, and the role of DATABASE_URL may not change it \(.*\): run npm run migrate with a role that may/,
+      );
       const { id, timestamp, name } = rows[0];
       await client.query('INSERT INTO migrations VALUES ($1, $2, $3)', [id, timestamp, name]);
       await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);

@@ -31,9 +31,14 @@ export async function openApp(url: string, env: Record<string, string> = {}) {
 
 /**
  * Starts the real app on a port and a database of its own. Its gateway can call a fake engine with the model `echo`.
+ * `prepare` runs on the database before the app opens it.
  */
-export async function startApp(env: Record<string, string> = {}) {
+export async function startApp(
+  env: Record<string, string> = {},
+  prepare?: (databaseUrl: string) => Promise<void>,
+) {
   const database = await openTestDatabase();
+  await prepare?.(database.url);
   const engine = await startEngine();
   const provider = { name: 'engine', base_url: engine.url, models: ['echo'] };
   const loras = { name: 'loras', base_url: engine.url, engine: 'vllm' };

@@ -11,6 +11,7 @@ import {
   ownMigrations,
   ranMigrations,
 } from './schema-state.js';
+import { commandText } from '../command-text.js';
 import { logger } from '../process/logger.js';
 import { beginSession } from '../pg/session.js';
 import { applySqlFiles } from './sql-files.js';
@@ -43,13 +44,27 @@ export function migrate(
 ): Promise<string[]> {
   return changingSchema(dataSource, async (unlimited) => {
     await assertSchemaKnown(unlimited, allowed);
-    const done = await runMigrations(unlimited);
-    // A migration may have dropped functions or triggers that the SQL files create.
-    done.push(...(await applySqlFiles(unlimited, { all: done.length > 0 })));
+    const done = await changes(unlimited).catch(explainRole);
     if (done.length > 0 && (await isDistributed(unlimited))) await distributeTables(unlimited);
     return done;
   });
 }
+
+async function changes(dataSource: DataSource): Promise<string[]> {
+  const done = await runMigrations(dataSource);
+  // A migration may have dropped functions or triggers that the SQL files create.
+  return [...done, ...(await applySqlFiles(dataSource, { all: done.length > 0 }))];
+}
+
+function explainRole(error: Error & { code?: string }): never {
+  if (error.code !== INSUFFICIENT_PRIVILEGE) throw error;
+  throw new Error(
+    `the schema is not that of this build, and the role of DATABASE_URL may not change it (${error.message}): ` +
+      `run ${commandText('migrate')} with a role that may (docs/operate/database-roles.md)`,
+    { cause: error },
+  );
+}
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Runs the migrations of a data source, without the functions and triggers of the features. */
 export const migrateTables = (dataSource: DataSource) => changingSchema(dataSource, runMigrations);

@@ -37,8 +37,13 @@ function sqlFiles({ entityMetadatas }: DataSource): SqlFile[] {
  */
 export function applySqlFiles(dataSource: DataSource, { all = false }): Promise<string[]> {
   return dataSource.transaction(async (manager) => {
-    await manager.query(`CREATE TABLE IF NOT EXISTS ${SQL_FILES} (
-      name text COLLATE "C" CONSTRAINT ${SQL_FILES}_pkey PRIMARY KEY, hash text NOT NULL)`);
+    // A role that runs the service may have no right to create tables.
+    const [{ table }] = await manager.query<[{ table: string | null }]>(
+      `SELECT to_regclass('${SQL_FILES}') AS table`,
+    );
+    if (!table)
+      await manager.query(`CREATE TABLE ${SQL_FILES} (
+        name text COLLATE "C" CONSTRAINT ${SQL_FILES}_pkey PRIMARY KEY, hash text NOT NULL)`);
     const rows = await manager.query<SqlFile[]>(`SELECT name, hash AS text FROM ${SQL_FILES}`);
     const applied = new Map(rows.map(({ name, text }) => [name, text]));
     const due = sqlFiles(dataSource).filter(

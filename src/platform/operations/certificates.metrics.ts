@@ -23,7 +23,6 @@ export class CertificatesMetrics {
       .filter((url) => url !== undefined)
       .map((url) => new URL(url))
       .filter(({ protocol }) => protocol === 'https:');
-    if (hosts.length === 0) return;
     const look = async () => {
       const asked = hosts.map(async ({ host, hostname, port }) => {
         this.ends[host] = await certificateEnd(hostname, Number(port) || 443);

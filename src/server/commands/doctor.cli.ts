@@ -16,6 +16,7 @@ import {
   listMigrations,
   schemaState,
 } from '../../platform/database/schema-state.js';
+import { SQL_FILES } from '../../platform/database/sql-files.js';
 import { driverPool } from '../../platform/pg/driver.js';
 import { storageAt } from '../../platform/backup/storage-location.js';
 import { storedBackups } from '../../platform/backup/stored-backups.js';
@@ -241,6 +242,7 @@ const listed = (names: readonly string[]) =>
 const ROLE = `SELECT current_user AS name, has_schema_privilege(current_schema(), 'CREATE') AS makes,
   coalesce((SELECT array_agg(c.relname::text ORDER BY 1) FROM pg_class c
     WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+      AND c.relname NOT IN ('migrations', '${SQL_FILES}') -- only those who change the schema write them
       AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT'))), '{}') AS lacks`;
 
 async function checkSchema(dataSource: DataSource): Promise<void> {
