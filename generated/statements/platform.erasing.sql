@@ -14,8 +14,8 @@ SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name
   FROM erasings WHERE project_id = $1 AND id = $2 AND ended_at IS NULL FOR UPDATE;
 
 -- erasings.query:leftErasings
-SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
-  ORDER BY touched_at, id LIMIT 100;
+SELECT project_id, id, key_id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
+  ORDER BY row_number() OVER (PARTITION BY split_part(project_id, '/', 1) ORDER BY touched_at, id), touched_at, id LIMIT 100;
 
 -- erasings.query:endedErasingsDelete
 DELETE FROM erasings WHERE ended_at < now() - interval '24 hours';

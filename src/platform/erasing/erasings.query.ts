@@ -3,15 +3,18 @@ import { sql } from '../query/sql.js';
 
 export type RowCounts = Record<string, number>;
 
-export interface ErasingRow {
+export interface ErasingKey {
   project_id: string;
   id: string;
+  key_id: string;
+}
+
+export interface ErasingRow extends ErasingKey {
   kind: string;
   request: unknown;
   targets: string[] | null;
   cursor: unknown;
   counts: RowCounts;
-  key_id: string;
   user_name: string;
   created_at: string;
 }
@@ -21,10 +24,10 @@ export const erasingLock = (projectId: string, id: string) => sql<ErasingRow>`
   SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name, created_at::text AS created_at
   FROM erasings WHERE project_id = ${projectId} AND id = ${id} AND ended_at IS NULL FOR UPDATE`;
 
-/** Selects erasings that no process works on: their process died, or released them. */
-export const leftErasings = () => sql<{ project_id: string; id: string }>`
-  SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
-  ORDER BY touched_at, id LIMIT 100`;
+/** Selects erasings that no process works on: their process died, or released them. Each entity's oldest come first. */
+export const leftErasings = () => sql<ErasingKey>`
+  SELECT project_id, id, key_id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
+  ORDER BY row_number() OVER (PARTITION BY split_part(project_id, '/', 1) ORDER BY touched_at, id), touched_at, id LIMIT 100`;
 
 /** Deletes ended erasings after the time for which answers to an Idempotency-Key are kept. */
 export const endedErasingsDelete = () =>

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { type AuditAction, addEvent, auditAction } from '../audit/add-event.js';
 import type { Caller } from '../auth/caller.js';
+import { ownerEntity } from '../process/fair-queue.js';
 import { logger } from '../process/logger.js';
 import { registerCounter } from '../process/metrics.js';
 import { Database } from '../database/database.js';
@@ -11,6 +13,7 @@ import { Erasing } from './erasing.entity.js';
 import {
   type RowCounts,
   endedErasingsDelete,
+  type ErasingKey,
   erasingLock,
   type ErasingRow,
   leftErasings,
@@ -49,6 +52,10 @@ export interface NewErasing {
 export class ErasingsService {
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<ErasingStep>>();
   private readonly listeners: ((counts: RowCounts) => void)[] = [];
+  /** Ids of erasings that this process works on. */
+  private readonly underWay = new Set<string>();
+  /** Failures since the last search for left erasings. */
+  private readonly failures: unknown[] = [];
   private readonly erased = registerCounter(
     'skein_erased_rows_total',
     'Rows erased for good, by kind of row and kind of erasing.',
@@ -110,10 +117,10 @@ export class ErasingsService {
   }
 
   private async erase(projectId: string, id: string): Promise<ErasedDto> {
-    const deadline = performance.now() + ANSWER_AFTER_MS;
-    let isDone = false;
-    while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
-    if (!isDone) void this.goOn(projectId, id).catch(() => {}); // it is logged, and taken over later
+    const keyId = this.database.scope.owner.split('/')[1] ?? '';
+    const work = this.finish({ project_id: projectId, id, key_id: keyId });
+    await Promise.race([work, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);
+    work.catch(() => {}); // it is taken over later
     const { counts, endedAt } = await this.rows.findOneOrFail({
       select: { counts: true, endedAt: true },
       where: { projectId, id },
@@ -122,43 +129,49 @@ export class ErasingsService {
   }
 
   /**
-   * Continues erasings that no process works on, and deletes those that ended a day ago.
-   * @throws the error of the first erasing that failed, after the others were continued
+   * Continues erasings that no process works on, and deletes those that ended a day ago. It does not wait for their
+   * ends: one entity's erasings must not delay those of another.
+   * @throws the error of the first erasing that has failed since the last time
    */
   private takeOver(): Promise<void> {
-    return this.database.scope.run({ isUrgent: true }, () => this.takeLeft());
+    return this.database.scope.run({ isUrgent: true }, async () => {
+      for (const left of await this.database.query(leftErasings()))
+        if (!this.underWay.has(left.id)) void this.goOn(left);
+      await this.database.transaction(() => this.database.query(endedErasingsDelete()));
+      const failures = this.failures.splice(0);
+      if (failures.length > 0) throw failures[0];
+    });
   }
 
-  private async takeLeft(): Promise<void> {
-    const left = await this.database.query(leftErasings());
-    const failures: unknown[] = [];
-    for (const { project_id, id } of left)
-      await this.goOn(project_id, id).catch((error: unknown) => failures.push(error));
-    await this.database.transaction(() => this.database.query(endedErasingsDelete()));
-    if (failures.length > 0) throw failures[0];
-  }
-
-  /**
-   * Erases to the end, or until the process ends.
-   * @throws the error of the erasing; it is tried again later
-   */
-  private async goOn(projectId: string, id: string): Promise<void> {
+  /** Erases to the end, or until the process ends. After a failure it is tried again later. */
+  private async goOn(erasing: ErasingKey): Promise<void> {
+    const { project_id: projectId, id } = erasing;
     try {
-      while (!(await this.batch(projectId, id)));
+      await this.finish(erasing);
     } catch (error) {
       if (this.pace.signal.aborted) return;
+      this.failures.push(error);
       logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
       const touchedAt = () => "statement_timestamp() + interval '1 minute'";
       const putOff = () => this.rows.update({ projectId, id }, { touchedAt });
       await this.database.transaction(putOff).catch(() => {});
-      throw error;
+    }
+  }
+
+  private async finish({ project_id: projectId, id, key_id }: ErasingKey): Promise<void> {
+    const owner = `${ownerEntity(projectId)}/${key_id}`;
+    this.underWay.add(id);
+    try {
+      while (!(await this.batch(owner, projectId, id)));
+    } finally {
+      this.underWay.delete(id);
     }
   }
 
   /** Returns true when the erasing has ended. */
-  private async batch(projectId: string, id: string): Promise<boolean> {
-    const done = await this.pace.run(() =>
-      this.database.transaction({ long: 'bulk' }, () => this.step(projectId, id)),
+  private async batch(owner: string, projectId: string, id: string): Promise<boolean> {
+    const done = await this.pace.run(owner, () =>
+      this.database.transaction({ long: 'write' }, () => this.step(projectId, id)),
     );
     if (done) this.count('request', done.counts);
     return !done?.cursor;

@@ -1,6 +1,8 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../errors.js';
+import { FairQueue, perKeyRule, Shares } from '../process/fair-queue.js';
 import { PrimaryQuestion } from '../process/primary-question.js';
 import { Database } from '../database/database.js';
 import { Schedule } from '../database/schedule.js';
@@ -16,20 +18,34 @@ export const ROOM_IN_FILES = new PrimaryQuestion<void>('room in files');
 /** Longest wait for others. Then one more batch runs. */
 const MAX_YIELD_MS = 1000;
 const LOOK_MS = 20;
+/** Time for which the milliseconds of a batch count against its owner. */
+const REMEMBERED_MS = 60_000;
 
 /**
  * Sets the pace of background work: one batch at a time per process. Then it rests as long as the batch took, so it
- * uses at most half of one connection. It rests longer while writes wait.
+ * uses at most half of one connection. It rests longer while writes wait. The next batch is of the entity, and then of
+ * the key, whose batches took the least time in the last minute.
  */
 @Injectable()
 export class Pace implements OnModuleDestroy {
-  private lane: Promise<unknown> = Promise.resolve();
+  private isBusy = false;
+  /** Milliseconds that batches took lately, as the number of items of their owners. */
+  private readonly taken = new Shares(perKeyRule(Infinity));
+  private readonly line = new FairQueue({
+    take: () => !this.isBusy && (this.isBusy = true),
+    held: this.taken,
+    refusal: () => new Error('batches wait without a limit'),
+  });
+  /** Ends with the running batch and its rest. */
+  private lane: Promise<void> = Promise.resolve();
   private readonly queues: (() => number)[] = [];
 
   constructor(
     private readonly database: Database,
     readonly schedule: Schedule,
-  ) {}
+  ) {
+    setMaxListeners(0, schedule.signal); // each waiting batch listens
+  }
 
   /** Aborted when the process ends. */
   get signal(): AbortSignal {
@@ -41,16 +57,22 @@ export class Pace implements OnModuleDestroy {
     this.queues.push(waiting);
   }
 
-  async run<T>(batch: () => Promise<T>): Promise<T> {
-    const turn = this.lane.then(async () => {
-      this.signal.throwIfAborted();
-      await this.makeRoom();
-      const started = performance.now();
-      const result = await batch();
-      return { result, ms: performance.now() - started };
-    });
-    this.lane = turn.then(({ ms }) => this.rest(ms)).catch(() => {});
-    return (await turn).result;
+  /** Runs a batch when it is the turn of its owner: `<entity>/<key>`, as in `Shares`. */
+  async run<T>(owner: string, batch: () => Promise<T>): Promise<T> {
+    await this.line.enter(owner, undefined, { signal: this.signal });
+    const started = performance.now();
+    const work = this.makeRoom().then(batch);
+    this.lane = work.catch(() => {}).then(() => this.endTurn(owner, performance.now() - started));
+    return work;
+  }
+
+  private async endTurn(owner: string, ms: number): Promise<void> {
+    const count = Math.ceil(ms);
+    this.taken.add(owner, 0, count);
+    setTimeout(() => this.taken.give(owner, 0, count), REMEMBERED_MS).unref();
+    await this.rest(ms);
+    this.isBusy = false;
+    this.line.wake();
   }
 
   /**

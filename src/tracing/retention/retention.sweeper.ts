@@ -12,6 +12,7 @@ import { Database } from '../../platform/database/database.js';
 import type { RowCounts } from '../../platform/erasing/erasings.query.js';
 import { ErasingsService, addCounts } from '../../platform/erasing/erasings.service.js';
 import { Pace } from '../../platform/erasing/pace.js';
+import { ownerEntity } from '../../platform/process/fair-queue.js';
 import { DatabaseClock } from './database-clock.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
 import { type DuePolicy, duePolicies, walksRestart } from './retention.query.js';
@@ -63,20 +64,33 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   private async applyAll(): Promise<void> {
     await this.database.transaction(() => this.database.query(walksRestart()));
     const due = await this.database.query(duePolicies());
+    const lines = new Map<string, Promise<void>>();
     for (const policy of due) {
-      const started = performance.now();
-      const erased = await this.apply(policy);
-      if (Object.keys(erased).length > 0)
-        logger.info(
-          {
-            project_id: policy.project_id,
-            erased,
-            duration_ms: Math.round(performance.now() - started),
-          },
-          'retention has erased what a project no longer keeps',
-        );
+      const entity = ownerEntity(policy.project_id);
+      const before = lines.get(entity) ?? Promise.resolve();
+      lines.set(
+        entity,
+        before.then(() => this.applyOne(policy)),
+      );
     }
+    const ends = await Promise.allSettled(lines.values());
+    const failure = ends.find(({ status }) => status === 'rejected');
+    if (failure) throw (failure as PromiseRejectedResult).reason;
     await this.forgetStartless();
+  }
+
+  private async applyOne(policy: DuePolicy): Promise<void> {
+    const started = performance.now();
+    const erased = await this.apply(policy);
+    if (Object.keys(erased).length === 0) return;
+    logger.info(
+      {
+        project_id: policy.project_id,
+        erased,
+        duration_ms: Math.round(performance.now() - started),
+      },
+      'retention has erased what a project no longer keeps',
+    );
   }
 
   /** Applies a policy. Returns the number of erased rows by kind. */
@@ -99,7 +113,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   ): Promise<void> {
     for (let cursor: ErasingCursor | null = FIRST_CALLS; cursor;) {
       const at: ErasingCursor = cursor;
-      const done = await this.batch(() => this.calls.eraseBefore(projectId, before, at));
+      const done = await this.batch(projectId, () => this.calls.eraseBefore(projectId, before, at));
       if (done === TAKEN) return;
       add(done.counts);
       cursor = done.cursor;
@@ -114,7 +128,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   ): Promise<void> {
     for (let after = cursor; ;) {
       const at = after;
-      const done = await this.batch(() => this.walk(projectId, before, at));
+      const done = await this.batch(projectId, () => this.walk(projectId, before, at));
       if (done === TAKEN || !done.after) return;
       add({ payloads: done.payloads });
       after = done.after;
@@ -138,7 +152,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     then = (_calls: number) => {},
   ): Promise<void> {
     for (;;) {
-      const calls = await this.batch(step);
+      const calls = await this.batch('', step);
       if (calls === TAKEN || calls === 0) return;
       then(calls);
     }
@@ -153,11 +167,13 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     return done;
   }
 
-  private batch<T>(work: () => Promise<T>): Promise<T | typeof TAKEN> {
+  private batch<T>(projectId: string, work: () => Promise<T>): Promise<T | typeof TAKEN> {
     const alone = async () => {
       const [row] = await this.database.query(tryLock(SWEEP));
       return row!.is_mine ? work() : TAKEN;
     };
-    return this.pace.run(() => this.database.transaction({ long: 'bulk' }, alone));
+    return this.pace.run(`${ownerEntity(projectId)}/retention`, () =>
+      this.database.transaction({ long: 'bulk' }, alone),
+    );
   }
 }

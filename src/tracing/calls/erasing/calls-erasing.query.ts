@@ -22,15 +22,35 @@ export function nextCalls<Row>(condition: Sql, order: Sql, more = sql``): Sql<Ro
     WHERE before < ${MAX_BYTES}::bigint ORDER BY place`;
 }
 
+/** Calls of a project between two ids: without the first, and with the last. */
+export interface CallWindow {
+  after: string | null;
+  until: string | null;
+}
+
+const isInWindow = (projectId: string, { after, until }: CallWindow) =>
+  allOf(
+    sql`c.project_id = ${projectId}`,
+    after !== null && sql`c.id > ${after}`,
+    until !== null && sql`c.id <= ${until}`,
+  );
+
+/** Selects the last id of the next `size` calls. There is no row when fewer are left. */
+export const windowEnd = (projectId: string, after: string | null, size: number) => sql<{
+  id: string;
+}>`
+  SELECT c.id FROM calls c WHERE ${isInWindow(projectId, { after, until: null })}
+  ORDER BY c.id LIMIT 1 OFFSET ${size - 1}::bigint`;
+
 export const matchingCalls = (
   projectId: string,
   condition: Sql,
-  after: string | null,
-): Sql<CallCursor> =>
-  nextCalls(
-    allOf(sql`c.project_id = ${projectId}`, after !== null && sql`c.id > ${after}`, condition),
-    sql`c.id`,
-  );
+  window: CallWindow,
+): Sql<CallCursor> => nextCalls(allOf(isInWindow(projectId, window), condition), sql`c.id`);
+
+/** Changes the time limit of statements until the end of the transaction or of its savepoint. */
+export const statementLimit = (ms: number) =>
+  sql`SELECT set_config('statement_timeout', ${String(ms)}, true)`;
 
 export const startedCalls = (
   projectId: string,

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/auth/caller.js';
-import { ApiError } from '../../../platform/errors.js';
+import { ApiError, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
+import { STATEMENT_MS } from '../../../platform/database/limits.js';
+import type { Sql } from '../../../platform/query/sql.js';
 import type { RowCounts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
 import { spellRefs } from '../../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
@@ -24,8 +26,10 @@ import {
   payloadsErase,
   payloadsQuery,
   startedCalls,
+  statementLimit,
   unnoticedCalls,
   unnoticedNote,
+  windowEnd,
 } from './calls-erasing.query.js';
 import type { CallsPurgeDto } from '../calls.dto.js';
 import { childrenMark, MAX_MARKED } from '../ingest/orphans.query.js';
@@ -41,6 +45,17 @@ const CALLS_PURGE = auditAction('calls.purge');
 export type { CallCursor };
 
 const KIND = 'calls';
+
+/** How long a look for matching calls should take, how long it may take, and for a single call. */
+const LOOK_MS = 100;
+const MAX_LOOK_MS = 1000;
+const MAX_CALL_MS = 10_000;
+
+interface MatchCursor {
+  after: string | null;
+  /** Number of calls that the next step looks at. Steps of older builds have none. */
+  size?: number;
+}
 
 /**
  * Position of an erasing of all calls before a time. Calls with a start come first, ordered by start. Then come the
@@ -163,13 +178,51 @@ export class CallsErasingService {
         (cursor as ErasingCursor | null) ?? FIRST_CALLS,
         by,
       );
-    const { after } = (cursor as { after: string } | null) ?? { after: null };
-    const found = await this.database.query(
-      matchingCalls(project_id, isMatch({ project_id, filter, query }), after),
-    );
-    if (found.length === 0) return { cursor: null, counts: {} };
-    const { isWhole, counts } = await this.erase(project_id, callIds(found), by);
-    return { cursor: { after: isWhole ? found.at(-1)!.id : after }, counts };
+    const condition = isMatch({ project_id, filter, query });
+    return this.eraseMatching(project_id, condition, cursor as MatchCursor | null, by);
+  }
+
+  /**
+   * Erases the matching calls of the next ones. The number of calls that are looked at follows the time that a look
+   * takes, so that an expensive query makes small steps and not long ones.
+   */
+  private async eraseMatching(
+    projectId: string,
+    condition: Sql,
+    cursor: MatchCursor | null,
+    by: Actor,
+  ): Promise<ErasingStep> {
+    const { after = null, size = MAX_CALLS } = cursor ?? {};
+    const [end] = await this.database.query(windowEnd(projectId, after, size));
+    const until = end?.id ?? null;
+    const started = performance.now();
+    const found = await this.match(matchingCalls(projectId, condition, { after, until }), size);
+    const ms = performance.now() - started;
+    const factor = Math.max(1 / 8, Math.min(4, LOOK_MS / ms));
+    const next = { size: Math.max(1, Math.floor(size * factor)) };
+    if (!found) return { cursor: { after, ...next }, counts: {} };
+    if (found.length === 0)
+      return { cursor: until === null ? null : { after: until, ...next }, counts: {} };
+    const { isWhole, counts } = await this.erase(projectId, callIds(found), by);
+    return { cursor: { after: isWhole ? found.at(-1)!.id : after, ...next }, counts };
+  }
+
+  /**
+   * Returns the matching calls of a window, or null when the look took too long.
+   * @throws Error when it took too long for a single call
+   */
+  private async match(calls: Sql<CallCursor>, size: number): Promise<CallCursor[] | null> {
+    try {
+      return await this.database.transaction({ isSavepoint: true }, async () => {
+        await this.database.query(statementLimit(size > 1 ? MAX_LOOK_MS : MAX_CALL_MS));
+        const found = await this.database.query(calls);
+        await this.database.query(statementLimit(STATEMENT_MS.bulk));
+        return found;
+      });
+    } catch (error) {
+      if (size > 1 && isTimeout(error)) return null;
+      throw error;
+    }
   }
 
   private async eraseTargets(

@@ -77,7 +77,7 @@ export class OrphansKeeper {
       const [row] = await this.database.query(tryLock(ORPHANS_LOCK));
       return row!.is_mine ? work() : 0;
     };
-    return this.pace.run(() => this.database.transaction({ long: 'bulk' }, alone));
+    return this.pace.run('', () => this.database.transaction({ long: 'bulk' }, alone));
   }
 
   /** Reads the next calls of older builds. Returns their number, or 0 if no call is left. */

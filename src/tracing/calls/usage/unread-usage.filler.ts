@@ -50,7 +50,7 @@ export class UnreadUsageFiller {
 
   /** Reads one batch. Returns its number of rows; 0 also while another process reads. */
   private readSome(): Promise<number> {
-    return this.pace.run(() => this.database.transaction({ long: 'bulk' }, () => this.batch()));
+    return this.pace.run('', () => this.database.transaction({ long: 'bulk' }, () => this.batch()));
   }
 
   private async batch(): Promise<number> {
