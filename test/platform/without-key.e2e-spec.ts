@@ -184,10 +184,17 @@ describe('pipelined requests', () => {
 
 it('a valid key or session does not wait for thousands of requests without one', async () => {
   const app = await startApp();
+  const fromConsole = { 'x-skein-console': '1' };
+  const login = await fetch(`${app.url}/console/login`, {
+    method: 'POST',
+    headers: { ...fromConsole, authorization: `Bearer ${app.key}` },
+  });
+  const [cookie = ''] = login.headers.get('set-cookie')!.split(';');
   const strangers = Array.from({ length: 1000 }, () => listening(app.url));
   for (const { socket } of strangers) socket.write(NOTHING.repeat(3));
   const answered = () => strangers.reduce((sum, { statuses }) => sum + statuses().length, 0);
   await until(() => answered() > 500);
+  expect((await fetch(`${app.url}/me`, { headers: { ...fromConsole, cookie } })).status).toBe(200);
   expect((await app.post('/call/read', { project_id: 'acme/demo', id: 'x' })).status).toBe(200);
   expect(answered()).toBeLessThan(2500);
   for (const { socket } of strangers) socket.destroy();
