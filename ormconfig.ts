@@ -55,6 +55,7 @@ import { RenamedCalls1766550000000 } from './src/platform/database/migrations/17
 import { CallSources1766590000000 } from './src/platform/database/migrations/1766590000000-call-sources.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
+import { CONNECTION } from './src/platform/pg/driver.js';
 import { beginSession } from './src/platform/pg/session.js';
 import { StoredUpload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -94,9 +95,6 @@ import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
 import { Project } from './src/tracing/projects/project.entity.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
-
-/** Longest connection attempt. Then the waiting request is answered 503. */
-const CONNECT_TIMEOUT_MS = 5000;
 
 /** Names primary keys in the same way as PostgreSQL. */
 class Names extends DefaultNamingStrategy {
@@ -210,11 +208,7 @@ export function dataSourceOptions(
     installExtensions: false,
     applicationName: 'skein',
     poolSize,
-    connectTimeoutMS: CONNECT_TIMEOUT_MS,
-    extra: {
-      keepAlive: true,
-      onConnect: beginSession(session),
-    },
+    extra: { ...CONNECTION, onConnect: beginSession(session) },
   } satisfies DataSourceOptions;
 }
 

@@ -11,6 +11,7 @@ import {
   type PoolClient,
   repositoryOn,
 } from '../../src/platform/pg/driver.js';
+import { Outage } from '../../src/platform/pg/outage.js';
 import { PreparedPlans } from '../../src/platform/pg/prepared-plans.js';
 import { RawRowReader } from '../../src/platform/pg/raw-row-reader.js';
 import { beginSession } from '../../src/platform/pg/session.js';
@@ -133,6 +134,49 @@ describe('the connections of the pool', () => {
     const { rows } = await connections.query('a', { text: 'SELECT id FROM copied', values: [] });
     expect(rows).toEqual([{ id: 'a' }, { id: 'b' }]);
     expect(watched).toEqual(['copied.copy', 'copied.copy', 'SELECT copied']);
+  });
+});
+
+describe('the outage of a pool', () => {
+  let pool: Pool;
+  let outage: Outage;
+  beforeEach(() => {
+    pool = newPool({ connectionString: database.url, max: 2 });
+    outage = new Outage(pool);
+  });
+  afterEach(() => pool.end());
+  const sleep = (client: PoolClient) => {
+    client.on('error', () => {});
+    return client.query('SELECT pg_sleep(60)').catch((error: Error) => error.message);
+  };
+
+  it('hears whether any connection has received something', async () => {
+    expect(outage.hears()).toBe(false);
+    await pool.query('SELECT 1');
+    expect([outage.hears(), outage.hears()]).toEqual([true, false]);
+  });
+
+  it('cuts all connections, and refuses work until it is over', async () => {
+    const client = await pool.connect();
+    const cut = sleep(client);
+    outage.begin();
+    expect(await cut).toBe('Connection terminated unexpectedly');
+    client.release(true);
+    expect(() => outage.assertOver()).toThrow('the database cannot be reached');
+  });
+
+  it('cuts a connection whose statement is silent for longer than its limit, and no other', async () => {
+    const [silent, unlimited] = [await pool.connect(), await pool.connect()];
+    const cut = sleep(silent);
+    const kept = sleep(unlimited);
+    outage.limit(unlimited, Infinity);
+    const longAgo = -60_000;
+    outage.cutSilent(longAgo); // sees the statements for the first time
+    outage.cutSilent(longAgo);
+    expect(await cut).toBe('Connection terminated unexpectedly');
+    outage.begin();
+    await kept;
+    for (const client of [silent, unlimited]) client.release(true);
   });
 });
 

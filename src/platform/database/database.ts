@@ -3,6 +3,7 @@ import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } fr
 import { CONFIG, type Config } from '../config/config.js';
 import { Connections } from '../pg/connections.js';
 import { driverPool, lendToRepositories, type Pool, repositoryOn } from '../pg/driver.js';
+import type { Outage } from '../pg/outage.js';
 import { PreparedPlans } from '../pg/prepared-plans.js';
 import { RawRowReader } from '../pg/raw-row-reader.js';
 import { selfTracer } from '../process/self-tracer.js';
@@ -115,6 +116,10 @@ export class Database {
     return (this.lender ??= new Connections(driverPool(this.dataSource), this.watch));
   }
 
+  get outage(): Outage {
+    return this.connections.outage;
+  }
+
   get waitingCount(): number {
     return this.connections.waitingCount;
   }
@@ -199,6 +204,7 @@ export class Database {
     const slot = await this.slots.take(owner ?? this.scope.owner);
     try {
       const client = await this.connections.connect(slot.key);
+      this.outage.limit(client, Infinity); // a stream has time limits of its own
       const asked = query.toQuery();
       const stream = new RowStream(client, asked, rows, {
         slot,
@@ -226,6 +232,7 @@ export class Database {
   ): Promise<void> {
     await this.slots.with(OURS, async () => {
       const client = await this.connections.connect(OURS);
+      this.outage.limit(client, Infinity);
       const cut = () => void client.end();
       signal.addEventListener('abort', cut);
       try {
@@ -319,6 +326,7 @@ export class Database {
     };
     if (statementMs <= before) return work();
     try {
+      this.outage.limit(open.client, statementMs);
       await open.client.query(`SET LOCAL statement_timeout = ${statementMs}`);
       return await this.scope.join({ ...open, hold: { slot, statementMs } }, owner, work);
     } finally {
@@ -340,6 +348,7 @@ export class Database {
     const client = await this.connections.connect(owner);
     const open: OpenTransaction = { client, noted: new Map(), hold };
     const limit = hold ? `SET LOCAL statement_timeout = ${hold.statementMs}` : '';
+    if (hold) this.outage.limit(client, hold.statementMs);
     let failure: Error | undefined;
     try {
       await client.query(`BEGIN ${isUrgent ? 'READ WRITE' : ''}; ${limit}`);

@@ -51,11 +51,7 @@ export class Notices implements OnModuleDestroy {
   }
 
   private async connect(): Promise<void> {
-    const connection = newClient({
-      ...this.database.pool.options,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-    });
+    const connection = newClient(this.database.pool.options);
     const onLost = (error?: Error) => {
       if (this.connection !== connection || this.isStopping) return;
       this.connection = null;
@@ -63,6 +59,7 @@ export class Notices implements OnModuleDestroy {
       this.retry = setTimeout(() => void (this.ready = this.connect()), RECONNECT_MS);
     };
     this.connection = connection;
+    this.database.outage.include(connection);
     connection.on('error', onLost);
     connection.on('end', () => onLost());
     connection.on('notification', ({ channel, payload }) => {

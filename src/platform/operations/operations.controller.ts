@@ -27,17 +27,17 @@ export class OperationsController {
   }
 
   /**
-   * 200 when the database answers, its schema is the newest and the process is not shutting down; otherwise 503. Some
-   * problems leave it at 200. `migrations` is `newer` after a newer build has migrated the schema, since migrations
-   * expand before they contract. `writes` is `refused` while only reads continue. `unreachable_nodes` names nodes of a
-   * cluster that cannot be reached, while the projects of the others continue. `sign_in` shows providers with which
-   * people cannot sign in.
+   * 200 when the database answers, its schema is the newest, no other session locks the table of calls, and the process
+   * is not shutting down; otherwise 503. Some problems leave it at 200. `migrations` is `newer` after a newer build has
+   * migrated the schema, since migrations expand before they contract. `writes` is `refused` while only reads continue.
+   * `unreachable_nodes` names nodes of a cluster that cannot be reached, while the projects of the others continue.
+   * `sign_in` shows providers with which people cannot sign in.
    */
   @Get('ready')
   async ready(): Promise<ReadinessDto> {
     const readiness = await this.readinessService.readiness();
-    const fits = ['at_head', 'newer'].includes(readiness.migrations);
-    if (!fits || readiness.draining)
+    const { migrations, writes, draining } = readiness;
+    if (!['at_head', 'newer'].includes(migrations) || writes === 'locked' || draining)
       throw new ApiError('unavailable', 'the service is not ready', {
         extra: Object.fromEntries(Object.entries(readiness)),
         headers: { 'Retry-After': '1' },

@@ -12,9 +12,12 @@ export class ReadinessDto {
    * `newer`: a newer build has migrated the schema. This build continues, since migrations expand before they contract.
    */
   migrations!: 'at_head' | 'newer' | 'pending' | 'unknown';
-  /** `refused`: the disk is nearly full, or the database is read-only. Reads are still answered. */
-  @ApiProperty({ enum: ['taken', 'refused', 'unknown'] })
-  writes!: 'taken' | 'refused' | 'unknown';
+  /**
+   * `refused`: the disk is nearly full, or the database is read-only. Reads are still answered. `locked`: another
+   * session of the database has locked the table of calls.
+   */
+  @ApiProperty({ enum: ['taken', 'refused', 'locked', 'unknown'] })
+  writes!: 'taken' | 'refused' | 'locked' | 'unknown';
   draining!: boolean;
   /**
    * Rows of an older build that are still to be processed in the background, by the value that is extracted. Until then

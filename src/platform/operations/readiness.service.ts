@@ -3,6 +3,7 @@ import { wasRefusedLately } from '../http/disk-refusals.js';
 import { beginDraining } from '../http/edge.js';
 import { registerLabelledGauge } from '../process/metrics.js';
 import { SharedAnswer } from '../process/shared-answer.js';
+import { Database } from '../database/database.js';
 import { Probe, PROBE_TIMEOUT_MS } from '../database/probe.js';
 import { isDistributed, unreachableNodes } from '../database/distribute.js';
 import { ProvidersService } from '../people/providers.service.js';
@@ -14,6 +15,12 @@ type DatabaseReadiness = Pick<
   ReadinessDto,
   'database' | 'migrations' | 'writes' | 'unreachable_nodes'
 >;
+
+const UNREACHABLE: DatabaseReadiness = {
+  database: 'unreachable',
+  migrations: 'unknown',
+  writes: 'unknown',
+};
 
 /**
  * Reports the readiness of the process for requests. Concurrent requests share one check of the database, on its own
@@ -27,6 +34,7 @@ export class ReadinessService {
   private readonly found = new SharedAnswer(() => this.find());
 
   constructor(
+    private readonly database: Database,
     private readonly probe: Probe,
     private readonly unfilled: UnfilledRows,
     private readonly providers: ProvidersService,
@@ -58,16 +66,18 @@ export class ReadinessService {
   }
 
   private async find(): Promise<DatabaseReadiness> {
+    const { isUnderWay, isLocked } = this.database.outage;
+    if (isUnderWay) return UNREACHABLE;
     try {
       const [migrations, takesWrites] = await withTimeout(PROBE_TIMEOUT_MS, this.ask());
       return {
         database: 'reachable',
         migrations,
-        writes: takesWrites ? 'taken' : 'refused',
+        writes: isLocked ? 'locked' : takesWrites ? 'taken' : 'refused',
         ...(this.isCluster && { unreachable_nodes: await this.unreachableNodes() }),
       };
     } catch {
-      return { database: 'unreachable', migrations: 'unknown', writes: 'unknown' };
+      return UNREACHABLE;
     }
   }
 

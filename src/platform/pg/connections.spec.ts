@@ -8,7 +8,8 @@ function twoConnections(waitMs = 1000) {
     return { release: () => (lent.now -= 1) } as unknown as PoolClient;
   };
   const options = { max: 2, connectionTimeoutMillis: waitMs };
-  const pool = { options, waitingCount: 0, connect: async () => client() } as unknown as Pool;
+  const connect = async () => client();
+  const pool = { options, waitingCount: 0, connect, on: () => {} } as unknown as Pool;
   return { connections: new Connections(pool), lent };
 }
 

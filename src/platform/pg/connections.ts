@@ -3,6 +3,7 @@ import { isRowOfCopy } from '../errors.js';
 import type { CopyRows } from '../query/binary-copy.js';
 import { perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { CopyIn } from './copy-in.js';
+import { Outage } from './outage.js';
 import {
   type NamedStatement,
   type StatementWatch,
@@ -18,6 +19,7 @@ const noneInTime = () => new Error('timeout exceeded when trying to connect');
  * holds the fewest, and within it to the key that holds the fewest.
  */
 export class Connections {
+  readonly outage: Outage;
   private readonly lent: Shares;
   private readonly line: FairQueue;
 
@@ -25,6 +27,7 @@ export class Connections {
     private readonly pool: Pool,
     private readonly watch?: StatementWatch,
   ) {
+    this.outage = new Outage(pool);
     const { max, connectionTimeoutMillis } = pool.options;
     this.lent = new Shares(perKeyRule(Infinity, (_, all) => all.count < max));
     this.line = new FairQueue({
@@ -41,14 +44,16 @@ export class Connections {
 
   /**
    * Runs one statement.
-   * @throws Error when no connection becomes free in time
+   * @throws Error when no connection becomes free in time, or the database does not answer
    */
   async query(
     owner: string,
     statement: NamedStatement & { values: unknown[] },
   ): Promise<QueryResult> {
+    this.outage.assertOver();
     await this.line.enter(owner, undefined);
     try {
+      this.outage.assertOver();
       const asked = this.pool.query(statement);
       return await (this.watch ? watchStatement(this.watch, statement, asked) : asked);
     } finally {
@@ -79,11 +84,13 @@ export class Connections {
 
   /**
    * Lends a connection until it is released.
-   * @throws Error when no connection becomes free in time
+   * @throws Error when no connection becomes free in time, or the database does not answer
    */
   async connect(owner: string): Promise<PoolClient> {
+    this.outage.assertOver();
     await this.line.enter(owner, undefined);
     try {
+      this.outage.assertOver();
       const client = await this.pool.connect();
       const release = client.release.bind(client); // the pool sets a new one each time
       if (this.watch) watchClient(client, this.watch);

@@ -34,16 +34,30 @@ export function repositoryOn<Row extends ObjectLiteral>(
   return runner.manager.getRepository(entity);
 }
 
-export const newClient = (config: string | ClientConfig) => new pg.Client(config);
+/** Longest connection attempt. Then the waiting request is answered 503. */
+const CONNECT_MS = 5000;
 
-export const newPool = (config: PoolConfig) => new pg.Pool(config);
+/**
+ * Options of every connection. A dead host is noticed on an idle connection too. A connection is replaced after some
+ * time, so that none stays on a server that others have left.
+ */
+export const CONNECTION = {
+  connectionTimeoutMillis: CONNECT_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+  maxLifetimeSeconds: 1800,
+};
+
+export const newClient = (config: ClientConfig) => new pg.Client({ ...CONNECTION, ...config });
+
+export const newPool = (config: PoolConfig) => new pg.Pool({ ...CONNECTION, ...config });
 
 /** Runs `work` on a connection that is closed afterwards. */
 export async function withConnection<T>(
   url: string,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = newClient(url);
+  const client = newClient({ connectionString: url });
   await client.connect();
   try {
     return await work(client);

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import type { Client, PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import { RowTooLarge } from '../refusals.js';
 
 /** Returns the socket of a connection, and the listener through which pg's parser reads it. */
-export function socketOf(client: Client | PoolClient) {
+export function socketOf(client: ClientBase) {
   // pg's types do not declare these fields. Both have existed since pg 1.
   const { stream: socket } = (client as unknown as { connection: { stream: Socket } }).connection;
   const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];

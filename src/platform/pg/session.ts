@@ -1,11 +1,11 @@
-import type { Client } from 'pg';
+import type { ClientBase } from 'pg';
 import { socketOf } from './raw-row-reader.js';
 
 /**
  * Returns a function that prepares a new connection for use. Settings are set by a statement and read back, because
  * poolers drop settings in the start-up message. The function throws when the server does not accept a setting.
  */
-export const beginSession = (settings: Record<string, string>) => async (client: Client) => {
+export const beginSession = (settings: Record<string, string>) => async (client: ClientBase) => {
   // A lost connection makes its query fail and also emits an error. The pool listens for that error only while the
   // connection is idle, and an error without a listener ends the process.
   client.on('error', () => {});
@@ -26,7 +26,7 @@ export const beginSession = (settings: Record<string, string>) => async (client:
  * Closes the connection when pg's parser throws. pg makes a string of each value as it arrives, and a value of 512 MiB
  * does not fit into a string. Without this guard the error would end the process.
  */
-function guardParser(client: Client): void {
+function guardParser(client: ClientBase): void {
   const { socket, parse } = socketOf(client);
   socket.off('data', parse).on('data', (bytes: Buffer) => {
     try {

@@ -30,7 +30,7 @@ async function runStatement(url: string, text: string): Promise<void> {
 
 /** Runs psql. The password is passed in the environment, which other users of the machine cannot read. */
 async function runPsql(url: string, argv: string[]): Promise<void> {
-  const { password } = newClient(url);
+  const { password } = newClient({ connectionString: url });
   const address = url.replace(/^(\w+:\/\/[^/?#@:]*):[^/?#@]*@/, '$1@');
   const env = { ...environment(), ...(password && { PGPASSWORD: password }) };
   const child = spawn('psql', [address, ...argv], { stdio: 'inherit', env });

@@ -60,6 +60,7 @@ export class CallsWriter implements OnApplicationShutdown {
    */
   async store(write: CallWrite, owner: string): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);
+    this.database.outage.assertUnlocked();
     const place = placeOf(write, owner);
     await this.group.add(write, place.owner, place.bytes);
   }
@@ -70,6 +71,7 @@ export class CallsWriter implements OnApplicationShutdown {
    */
   async storeAll(writes: CallWrite[], owner: string): Promise<Map<CallWrite, unknown>> {
     if (this.database.inTransaction) return this.storeInTransaction(writes);
+    this.database.outage.assertUnlocked();
     const refused = await this.group.addAll(writes, (write) => placeOf(write, owner));
     for (const error of refused.values()) if (!isRowError(error)) throw error;
     return refused;
@@ -110,6 +112,7 @@ export class CallsWriter implements OnApplicationShutdown {
 
   /** Stores writes of one project. */
   private async write(writes: CallWrite[]): Promise<void> {
+    this.database.outage.assertUnlocked(); // they may have waited
     const merged = [...mergedByCall(writes, ({ id }) => id).values()];
     const left = await this.copyNew(merged);
     const rows = left.length > 0 ? await this.upsert(left) : [];
