@@ -279,7 +279,7 @@ export function isConnectionError(error: unknown): boolean {
     ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'ENOTFOUND'].includes(
       String(code),
     ) ||
-    /^Connection terminated|^timeout exceeded when trying to connect|^Client has encountered a connection error|^Cannot use a pool after calling end|^Query read timeout/.test(
+    /^Connection terminated|^timeout exceeded when trying to connect|^Client has encountered a connection error|^Cannot use a pool after calling end|^Query read timeout|^no host of the database is/.test(
       String(message),
     )
   );

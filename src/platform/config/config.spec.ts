@@ -187,3 +187,27 @@ it.each([
 ])('a process of PostgreSQL may take a twelfth of %d GiB, between bounds', (memory, most) => {
   expect(loadConfig({}, memory * 2 ** 30).postgresProcessBytes).toBe(most * 2 ** 30);
 });
+
+describe('a DATABASE_URL with several hosts', () => {
+  const urlOf = (url: string) => loadConfig({ DATABASE_URL: url }).databaseUrl;
+
+  it('has them in its parameters afterwards, which every program can read', () => {
+    expect(urlOf('postgres://u:p@h1:5433,[::1],h3:6000/db?target_session_attrs=read-write')).toBe(
+      'postgres://u:p@h1:5433/db?host=h1,::1,h3&port=5433,5432,6000&target_session_attrs=read-write',
+    );
+    expect(urlOf('postgres://h1,h2/db')).toBe('postgres://h1:5432/db?host=h1,h2&port=5432,5432');
+    const already = 'postgres://u@h1:5432/db?host=h1,h2&port=5432,5432';
+    expect(urlOf(already)).toBe(already);
+  });
+
+  it.each([
+    ['postgres://u:p@h1:x,h2/db', 'each of its hosts as host or host:port'],
+    ['postgres://u:p@h1,/db', 'each of its hosts as host or host:port'],
+    ['postgres://u:p@h1,h2/db?target_session_attrs=standby', 'any, read-write, primary'],
+    ['postgres://u:p@h1/db?host=a,b,c&port=1,2', 'one port, or one for each host'],
+    ['postgres://u:p@h1,h2:70000/db', 'ports up to 65535'],
+    [`postgres://u:p@${Array(17).fill('h').join(',')}/db`, 'at most 16 hosts'],
+  ])('is refused: %s', (url, what) => {
+    expect(() => urlOf(url)).toThrow(new RegExp(`^DATABASE_URL must .*${what}`));
+  });
+});

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { integer, InvalidSetting, oneOf, type SettingReader, settingValue } from './setting.js';
 import { backupSettings } from './backup-settings.js';
+import { databaseUrl } from './database-url.js';
 import { gatewaySettings } from './gateway-settings.js';
 import { signInSettings } from './sign-in-settings.js';
 
@@ -261,25 +262,6 @@ function isNetwork(text: string): boolean {
   );
 }
 
-/** Reads DATABASE_URL. Messages never contain the value, because it holds a password. */
-function databaseUrl(setting: SettingReader): string | undefined {
-  const password = setting('DATABASE_PASSWORD');
-  const url = withPassword(setting('DATABASE_URL'), password);
-  if (url && /[?#].*@|#/.test(url))
-    throw new InvalidSetting(
-      'DATABASE_URL holds a # or a ? that ends it too early: put the password into DATABASE_PASSWORD as it is',
-    );
-  if (url && !/^postgres(ql)?:\/\//.test(url))
-    throw new InvalidSetting('DATABASE_URL must start with postgres:// or postgresql://');
-  try {
-    // the driver's reading: socket paths in place of a host, and escapes
-    if (url) decodeURI(new URL(url.replace(/@\//, '@localhost/')).href);
-  } catch {
-    throw new InvalidSetting('DATABASE_URL must be a URL, with % only in escapes such as %40');
-  }
-  return url;
-}
-
 function postgresFlags(setting: SettingReader): string[] {
   const texts = setting('POSTGRES_SETTINGS')?.trim().split(/\s+/) ?? [];
   for (const text of texts)
@@ -288,17 +270,6 @@ function postgresFlags(setting: SettingReader): string[] {
         `POSTGRES_SETTINGS must hold settings as name=value, with blanks between them, got "${text}"`,
       );
   return texts.flatMap((text) => ['-c', text]);
-}
-
-/** Inserts the separate password, which may contain any characters. Within a URL many must be escaped. */
-function withPassword(url: string | undefined, password: string | undefined): string | undefined {
-  if (password === undefined) return url;
-  const parts = /^(\w+:\/\/[^/?#@:]+)(?::[^/?#@]*)?(@.*)$/.exec(url ?? '');
-  if (!parts)
-    throw new InvalidSetting(
-      'DATABASE_PASSWORD needs a DATABASE_URL that names a user: postgres://user@host/database',
-    );
-  return `${parts[1]}:${encodeURIComponent(password)}${parts[2]}`;
 }
 
 /** Returns the URL of the service for programs on this machine. */

@@ -5,6 +5,7 @@ import pg, {
   type PoolClient,
   type PoolConfig,
 } from 'pg';
+import { HostClient } from './hosts.js';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 
@@ -42,13 +43,14 @@ const CONNECT_MS = 5000;
  * time, so that none stays on a server that others have left.
  */
 export const CONNECTION = {
+  Client: HostClient,
   connectionTimeoutMillis: CONNECT_MS,
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   maxLifetimeSeconds: 1800,
 };
 
-export const newClient = (config: ClientConfig) => new pg.Client({ ...CONNECTION, ...config });
+export const newClient = (config: ClientConfig) => new HostClient({ ...CONNECTION, ...config });
 
 export const newPool = (config: PoolConfig) => new pg.Pool({ ...CONNECTION, ...config });
 
