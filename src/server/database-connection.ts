@@ -11,6 +11,7 @@ import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
 import { isConnectionError } from '../platform/errors.js';
 import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
 import { driverPool } from '../platform/pg/driver.js';
+import { readDisk } from '../platform/postgres/disk-watch.js';
 import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
 import { logger } from '../platform/process/logger.js';
 
@@ -42,7 +43,7 @@ export async function openPostgres(
     mustExist,
     log: (line, level) => logger[level]({ context: 'postgres' }, line),
   });
-  DISK_WATCH.answer(() => postgres.disk.progress);
+  DISK_WATCH.answer(() => ({ ...postgres.disk.progress, ...readDisk(postgres.folder) }));
   ROOM_TO_ERASE.answer(() => postgres.disk.roomToErase);
   ROOM_IN_FILES.answer(() => postgres.disk.reuse());
   logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);

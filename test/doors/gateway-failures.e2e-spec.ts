@@ -1,5 +1,5 @@
 /** @jest-environment-options {"isApart": true} */
-// the process remembers a full disk for 10 s, and /ready of the next suite would report it
+// the process remembers a full disk for two minutes, and /ready of the next suite would report it
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { setImmediate as nextRound } from 'node:timers/promises';

@@ -1,7 +1,9 @@
+/** @jest-environment-options {"isApart": true} */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { testServers, unlessCluster } from '../support/database.js';
 import { type Answer, startApp, type TestApp } from '../support/app.js';
@@ -100,6 +102,7 @@ describe('a database that refuses writes', () => {
           'CREATE TRIGGER planted BEFORE INSERT ON calls FOR EACH STATEMENT EXECUTE FUNCTION fail()',
         );
         expectRefusal(await app.post('/call/start', call(state)), detail);
+        if (state === '53100') await pause(15_000); // a client that tries again later
         if (writes) expect((await ready()).body.writes).toBe(writes);
         await app.query('DROP FUNCTION fail CASCADE');
         const answer = await app.post('/call/read', { project_id: PROJECT, id: state });
@@ -180,6 +183,10 @@ onDisk('a disk of its own', () => {
     await fillByWrites();
     expect(await ready()).toMatchObject({ database: 'reachable', writes: 'refused' });
     expect(server.output()).toContain('is nearly full: writes are refused until there is room');
+    const { blocks, bsize } = statfsSync(disk.path);
+    expect(await (await fetch(`${server.url}/metrics`)).text()).toContain(
+      `skein_disk_size_bytes ${blocks * bsize}\n`,
+    );
     await expectAllThere();
 
     await server.stop('SIGKILL');

@@ -1,4 +1,8 @@
-const LATELY_MS = 10_000;
+/**
+ * Longer than clients wait before they try again, so that the state does not change while the disk stays full. An alert
+ * that waits for a minute then fires.
+ */
+const LATELY_MS = 120_000;
 
 let refusedAt = -Infinity;
 
@@ -11,5 +15,5 @@ export function noteDiskRefusal(error: unknown): void {
   if (REFUSALS.has(code)) refusedAt = performance.now();
 }
 
-/** Returns true when the database refused a statement because of its disk in the last 10 s. */
+/** Returns true when the database refused a statement because of its disk in the last two minutes. */
 export const wasRefusedLately = (): boolean => performance.now() - refusedAt < LATELY_MS;

@@ -2,8 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { PrimaryQuestion } from '../process/primary-question.js';
 import { type ScheduleProgress, Schedule } from '../database/schedule.js';
 
-/** Progress of the disk watch, in the process that opened the database. */
-export const DISK_WATCH = new PrimaryQuestion<ScheduleProgress | null>('disk watch');
+interface WatchedDisk extends ScheduleProgress {
+  sizeBytes: number;
+  freeBytes: number;
+}
+
+/** Progress of the disk watch, and the room on the disk, in the process that opened the database. */
+export const DISK_WATCH = new PrimaryQuestion<WatchedDisk | null>('disk watch');
 DISK_WATCH.answer(() => null); // until the embedded PostgreSQL is open
 
 /**

@@ -1,9 +1,7 @@
-import type { StatsFs } from 'node:fs';
-import { statfs } from 'node:fs/promises';
-import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type Config } from '../config/config.js';
+import { Injectable } from '@nestjs/common';
 import { Probe } from '../database/probe.js';
 import { registerGauge, registerLabelledGauge } from '../process/metrics.js';
+import { DISK_WATCH } from './disk-watch.metrics.js';
 
 /**
  * Shortest interval of the query. PostgreSQL inspects each file of the database to find its size (1 TB has over 1,000
@@ -19,24 +17,28 @@ interface StorageNumbers {
 
 const UNKNOWN: StorageNumbers = { bytes: null, marks: {} };
 
-/** Reports the free room on the disk of `DATA_DIR`, the size of the database, and the marks of outdated statistics. */
+/**
+ * Reports the room on the disk of the embedded database, the size of the database, and the marks of outdated
+ * statistics. The disk of an external database is unknown, because PostgreSQL does not tell its room.
+ */
 @Injectable()
 export class StorageMetrics {
   private askedMs = -Infinity;
   private found = Promise.resolve(UNKNOWN);
 
-  constructor(
-    @Inject(CONFIG) { dataDir }: Config,
-    private readonly probe: Probe,
-  ) {
+  constructor(private readonly probe: Probe) {
     const aggregator = 'max'; // all workers report the same values
     const show = (name: string, help: string, read: () => Promise<number | null>) =>
       registerGauge(name, help, read, aggregator);
-    show('skein_disk_free_bytes', 'Room for the service on the disk of DATA_DIR.', () =>
-      diskNumber(dataDir, ({ bavail, bsize }) => bavail * bsize),
+    show(
+      'skein_disk_free_bytes',
+      'Room on the disk of the embedded database.',
+      async () => (await DISK_WATCH.ask())?.freeBytes ?? null,
     );
-    show('skein_disk_size_bytes', 'Size of the disk of DATA_DIR.', () =>
-      diskNumber(dataDir, ({ blocks, bsize }) => blocks * bsize),
+    show(
+      'skein_disk_size_bytes',
+      'Size of the disk of the embedded database.',
+      async () => (await DISK_WATCH.ask())?.sizeBytes ?? null,
     );
     show(
       'skein_database_size_bytes',
@@ -72,17 +74,5 @@ export class StorageMetrics {
       this.askedMs = -Infinity; // retried at the next scrape
       return UNKNOWN;
     }
-  }
-}
-
-/** Returns null when the folder does not exist, which is possible with an external database. */
-async function diskNumber(
-  folder: string,
-  number: (disk: StatsFs) => number,
-): Promise<number | null> {
-  try {
-    return number(await statfs(folder));
-  } catch {
-    return null;
   }
 }
