@@ -15,7 +15,7 @@ export const PROBE_TIMEOUT_MS = 2000;
 const LOOK_EVERY_MS = 1000;
 /**
  * Failed attempts in a row after which the database counts as lost. One may fail because this process was stopped. Two
- * take at most 6 s.
+ * take some 6 s.
  */
 const LOST_AFTER = 2;
 /** Time for which calls must be locked. Statements wait for 10 s at most, and a change of the schema takes less. */
