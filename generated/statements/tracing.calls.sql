@@ -1438,14 +1438,16 @@ WITH
   UPDATE calls SET deleted_at = now()
   WHERE project_id = $5 AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
-  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, json_build_array(ARRAY(
+  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted,
+  ARRAY(SELECT id FROM deleted WHERE id = ANY($6::text[]) ORDER BY id LIMIT $7::bigint) AS named,
+  json_build_array(ARRAY(
   SELECT DISTINCT s.call_id FROM dataset_row_sources s
-  WHERE s.project_id = $6 AND s.call_id IN (SELECT id FROM deleted) AND s.erased_at IS NULL), ARRAY(
-  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $7 AND i.call_id IN (SELECT id FROM deleted)), ARRAY(
+  WHERE s.project_id = $8 AND s.call_id IN (SELECT id FROM deleted) AND s.erased_at IS NULL), ARRAY(
+  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $9 AND i.call_id IN (SELECT id FROM deleted)), ARRAY(
   SELECT b.id FROM builds b
-  WHERE b.project_id = $8 AND b.erased_at IS NULL AND b.id IN (
+  WHERE b.project_id = $10 AND b.erased_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
-  WHERE i.project_id = $9 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
+  WHERE i.project_id = $11 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
 
 -- calls.query:storedQuery
 SELECT c.id, c."op_name" AS "op_name", c."display_name" AS "display_name", c."trace_id" AS "trace_id", c."parent_id" AS "parent_id", c."thread_id" AS "thread_id", c."turn_id" AS "turn_id", to_char(c."started_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "started_at", to_char(c."ended_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "ended_at", c."exception" AS "exception", c."run_id" AS "svc_run_id", c."run_step" AS "svc_run_step", c."run_step_end" AS "svc_run_step_end", c."attributes"::text AS "attributes", c."inputs"::text AS "inputs", c."output"::text AS "output", c."summary"::text AS "summary", c."otel_dump"::text AS "otel_dump", c.event_times::text

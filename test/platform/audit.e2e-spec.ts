@@ -50,7 +50,7 @@ describe('the audit', () => {
       async (project_id, key) => {
         await done('/call/start', { start: aStart({ project_id, id: 'c' }) });
         await done('/calls/delete', { project_id, call_ids: ['c', 'none'] }, { key });
-        const detail = { call_ids: ['c', 'none'], num_deleted: 1 };
+        const detail = { call_ids: ['c'], num_deleted: 1 };
         return [{ action: 'calls.delete', target: null, detail, user }];
       },
     ],
@@ -59,7 +59,7 @@ describe('the audit', () => {
       async (project_id, key) => {
         await done('/call/start', { start: aStart({ project_id, id: 'c' }) });
         const { erasing_id } = await done('/calls/purge', { project_id, call_ids: ['c'] }, { key });
-        const detail = { erasing_id, by: 'call_ids', call_ids: ['c'] };
+        const detail = { erasing_id, by: 'call_ids', call_ids: ['c'], num_calls: 1 };
         return [
           { action: 'calls.purge', target: null, detail, user },
           { action: 'erasing.end', target: erasing_id, detail: { num_erased: { calls: 1 } }, user },
@@ -158,6 +158,27 @@ describe('the audit', () => {
     const project_id = aProject();
     const expected = await act(project_id, await app.aKey('admin'));
     expect(await told(project_id)).toEqual(expected);
+  });
+
+  it('keeps few ids of a deletion, and none that a client has made up', async () => {
+    const project_id = aProject();
+    const madeUp = Array.from({ length: 970 }, (_, i) => `${i}`.padEnd(200, 'x'));
+    const stored = ['/calls/delete', '/calls/purge'].map((path) =>
+      Array.from({ length: 30 }, (_, i) => `${path} ${i + 10}`),
+    );
+    for (const calls of stored) {
+      const [path] = calls[0]!.split(' ');
+      for (const id of calls) await done('/call/start', { start: aStart({ project_id, id }) });
+      await done(path!, { project_id, call_ids: [...madeUp, ...calls] });
+    }
+    const found = await told(project_id);
+    expect(found.map(({ action }) => action)).toEqual([
+      'calls.delete',
+      'calls.purge',
+      'erasing.end',
+    ]);
+    for (const [i, calls] of stored.entries())
+      expect(found[i]!.detail.call_ids).toEqual(calls.slice(0, 20));
   });
 
   it('tells nothing of what has deleted nothing, and of what was refused', async () => {

@@ -6,6 +6,7 @@ import { type Sent, sendTo } from '../support/operation-rows.js';
 import { OPERATIONS } from '../support/operations.js';
 import { plant, type Planted } from '../support/planted.js';
 import { until } from '../support/until.js';
+import { aUser } from './people.operations.js';
 
 const project_id = 'acme/demo';
 
@@ -106,6 +107,27 @@ describe('Idempotency-Key', () => {
     const { secret } = (await app.post('/keys/create', body, { headers })).body;
     const rows = await app.query('SELECT k::text AS row FROM idempotency_keys k');
     expect(rows.map(({ row }) => row).join()).not.toContain(secret.slice(8));
+  });
+
+  it('keeps each answer with the project that it is about, and erases it with that project', async () => {
+    const gone = 'acme/gone';
+    const start = { ...aStart({ project_id: gone }), id: undefined };
+    const requests: [path: string, body: object][] = [
+      [`/weave/v2/${gone}/call/start`, { start }],
+      ['/keys/create', { user: 'gone', role: 'reader', scopes: [gone] }],
+      ['/members/set', { scope: gone, role: 'reader', user_id: await aUser(app, 'gone') }],
+    ];
+    for (const [path, body] of requests) {
+      const { status } = await app.post(path, body, {
+        headers: { 'idempotency-key': `of ${path}` },
+      });
+      expect([path, status]).toEqual([path, 200]);
+    }
+    const kept = () =>
+      app.query("SELECT project_id FROM idempotency_keys WHERE key LIKE 'of %' ORDER BY key");
+    expect(await kept()).toEqual(requests.map(() => ({ project_id: gone })));
+    expect((await app.post('/project/delete', { project_id: gone })).body.is_done).toBe(true);
+    expect(await kept()).toEqual([]);
   });
 
   it('keeps a late publish from moving `latest` back', async () => {

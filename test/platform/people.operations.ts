@@ -1,7 +1,7 @@
 import type { TestApp } from '../support/app.js';
 import { administers, fresh, type Operation } from '../support/operation-rows.js';
 
-async function aUser(app: TestApp, name: string): Promise<string> {
+export async function aUser(app: TestApp, name: string): Promise<string> {
   const [{ id }] = await app.query(
     `INSERT INTO users (id, issuer, subject, email_verified, name, groups)
      VALUES (gen_random_uuid(), 'https://login.example.com', gen_random_uuid()::text, FALSE, $1, '{}') RETURNING id`,

@@ -18,6 +18,9 @@ export interface Actor {
   userId?: string | null;
 }
 
+/** Most ids in the detail of an event. Further ones are only counted: an event is kept for ever. */
+export const MAX_AUDITED = 20;
+
 /**
  * A new event. `target` and `detail` describe the change: ids, names of objects, counts. They contain no secret and
  * no client data, because events outlive the data that they describe.

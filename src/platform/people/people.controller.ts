@@ -1,6 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access-decorators.js';
-import { Idempotent } from '../auth/idempotency/idempotency.js';
+import { Idempotent, projectOfScopes } from '../auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import {
   ListMembersDto,
@@ -31,7 +31,7 @@ export class PeopleController {
    * Gives a role in a scope to a person, an e-mail address or a group. It replaces their previous role in that scope.
    */
   @Operation('members/set', 'admin')
-  @Idempotent()
+  @Idempotent({ project: ({ scope }: SetMemberDto) => projectOfScopes(scope) })
   setMember(@Body() body: SetMemberDto, @Ctx() { caller }: Context): Promise<MemberDto> {
     return this.people.set(body, caller);
   }

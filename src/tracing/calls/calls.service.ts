@@ -321,12 +321,12 @@ export class CallsService {
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
     const deleted = await this.database.transaction({ long: 'bulk' }, async () => {
-      const { num_deleted } = await this.made.forgetWith(project_id, async (whatIsMade) => {
+      const { num_deleted, named } = await this.made.forgetWith(project_id, async (whatIsMade) => {
         const [row] = await this.database.query(deleteQuery(project_id, call_ids, whatIsMade));
         return row!;
       });
       this.database.changes.note(project_id, CALLS);
-      const detail = { call_ids, num_deleted };
+      const detail = { call_ids: named, num_deleted };
       if (num_deleted > 0)
         await addEvent(this.database, { action: CALLS_DELETE, by, projectId: project_id, detail });
       return { num_deleted };

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import { addEvent, auditAction, MAX_AUDITED } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -142,7 +142,8 @@ export class ObjectsService {
       await this.database.query(labelsDelete(project_id, object_id, indexes));
       await this.database.query(promoteQuery(project_id, object_id));
       this.database.changes.note(project_id, OBJECTS);
-      const detail = { ...(digests && { digests }), num_deleted: deleted.length };
+      const named = digests && { digests: digests.slice(0, MAX_AUDITED) };
+      const detail = { ...named, num_deleted: deleted.length };
       await addEvent(this.database, {
         action: OBJS_DELETE,
         by: caller,

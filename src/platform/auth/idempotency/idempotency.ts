@@ -14,7 +14,7 @@ import { isUUID } from 'class-validator';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import type { Context } from '../../http/context.js';
 import { ApiError, unavailable } from '../../errors.js';
-import { isId } from '../../http/dto.js';
+import { isId, isProjectId } from '../../http/dto.js';
 import type { WithHeaders } from '../../http/inflated-body.js';
 import { Database } from '../../database/database.js';
 import { sql } from '../../query/sql.js';
@@ -27,7 +27,7 @@ interface Options {
    * Returns the project of the answer's data, when no field of the request names a project. The key is stored and
    * erased with that project.
    */
-  project?: (body: never, caller: Caller) => string;
+  project?: (body: never, caller: Caller) => string | undefined;
   /**
    * The entity whose row the URL's id names, when that row has the project. The row must outlive the item that it
    * describes.
@@ -121,7 +121,7 @@ export class Idempotency implements NestInterceptor {
     if (key === undefined || isHarmless) return transaction ? transaction(write) : write();
     const keyed: KeyedWrite = {
       key,
-      project: project ?? context.projects[0] ?? '',
+      project: project ?? context.project ?? '',
       caller: context.caller,
       hash: createHash('sha256')
         .update(`${context.url}\n${context.bodyText ?? ''}`)
@@ -131,6 +131,10 @@ export class Idempotency implements NestInterceptor {
     return answerOnce(this.database, keyed, write, transaction);
   }
 }
+
+/** Returns the first project among the scopes of a body, which is not validated yet. */
+export const projectOfScopes = (scopes: unknown): string | undefined =>
+  [scopes].flat().find(isProjectId);
 
 export function idempotencyKey({ headers }: WithHeaders): string | undefined {
   const key = headers['idempotency-key'];

@@ -7,7 +7,7 @@ import { BasicAuth, NoProjectField, Operation, Resource } from '../access-decora
 import type { ApiKey } from './api-key.entity.js';
 import type { Caller } from '../caller.js';
 import { scopeCovers } from '../grants.js';
-import { Idempotent } from '../idempotency/idempotency.js';
+import { Idempotent, projectOfScopes } from '../idempotency/idempotency.js';
 import { Context, Ctx } from '../../http/context.js';
 import { jsonArray } from '../../http/json-rows.js';
 import {
@@ -42,7 +42,7 @@ export class KeysController {
    * answer contains the secret.
    */
   @Operation('create', 'reader')
-  @Idempotent({ isSecret: true })
+  @Idempotent({ isSecret: true, project: ({ scopes }: CreateKeyDto) => projectOfScopes(scopes) })
   create(@Body() body: CreateKeyDto, @Ctx() { caller }: Context): Promise<CreatedKeyDto> {
     const { user, role, scopes } = body;
     const isOwn = user === undefined || user === null;

@@ -37,7 +37,7 @@ import { Turns } from '../ingest/turns.service.js';
 import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
-import { type Actor, auditAction } from '../../../platform/audit/add-event.js';
+import { type Actor, auditAction, MAX_AUDITED } from '../../../platform/audit/add-event.js';
 import { DerivedDataRegistry } from './derived-data.service.js';
 
 const CALLS_PURGE = auditAction('calls.purge');
@@ -94,7 +94,11 @@ export class CallsErasingService {
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
     return this.database.transaction({ long: 'bulk' }, async () => {
       const targets = await this.findFamily(projectId, request.call_ids!);
-      return this.erasings.begin({ ...erasure, request: {}, targets }, caller);
+      const known = new Set(targets);
+      const call_ids = request.call_ids!.filter((id) => known.has(id)).slice(0, MAX_AUDITED);
+      const detail = { by: 'call_ids', call_ids, num_calls: targets.length };
+      const event = { action: CALLS_PURGE, detail };
+      return this.erasings.begin({ ...erasure, request: {}, targets, event }, caller);
     });
   }
 
@@ -282,8 +286,7 @@ function assertOneWay({ call_ids, filter, query, before }: CallsPurgeDto): void 
  * Describes a purge for the audit log. Leaves out the values of the filter and of the query, which may be the data to
  * erase.
  */
-function describePurge({ call_ids, filter, query, before }: CallsPurgeDto): object {
-  if (call_ids) return { by: 'call_ids', call_ids };
+function describePurge({ filter, query, before }: CallsPurgeDto): object {
   if (before) return { by: 'before', before };
   return { by: filter && query ? 'filter and query' : filter ? 'filter' : 'query' };
 }

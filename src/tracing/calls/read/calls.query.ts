@@ -1,3 +1,4 @@
+import { MAX_AUDITED } from '../../../platform/audit/add-event.js';
 import {
   inBothSpellings,
   isOtherSpelling,
@@ -410,14 +411,16 @@ export const deleteQuery = (
   projectId: string,
   ids: readonly string[],
   whatIsMade: (calls: Sql) => Sql,
-) => sql<CallsDeletedDto & { made: string[][] }>`
+) => sql<CallsDeletedDto & { named: string[]; made: string[][] }>`
   WITH ${withDescendants(ids, visibleIn(projectId))}, locked AS (
     SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
     UPDATE calls SET deleted_at = now()
     WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
-  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${whatIsMade(sql`SELECT id FROM deleted`)} AS made`;
+  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted,
+    ARRAY(SELECT id FROM deleted WHERE id = ANY(${ids}::text[]) ORDER BY id LIMIT ${MAX_AUDITED}::bigint) AS named,
+    ${whatIsMade(sql`SELECT id FROM deleted`)} AS made`;
 
 /** Values of bodies that are stored, in the form of the bodies. */
 const SENT_VALUES = SENT.map(({ name, type, wire: key }) => {
