@@ -349,6 +349,8 @@ export class KeysService {
 
   forget(): void {
     this.cache.clear();
+    this.recent.clear();
+    this.refused.clear();
     this.trusted = new WeakMap();
   }
 
