@@ -97,6 +97,8 @@ export function paceKeylessRequests(keys: KeysService, connections: ConnectionsS
     if (known === false) return pace(next);
     known.then(
       (isValid) => {
+        // Nobody would end a request whose client has gone, and release what it reserves.
+        if (socket.destroyed) return;
         request.context.isUnknown = !isPublic && !isValid;
         if (isValid) admit();
         else pace(next);
