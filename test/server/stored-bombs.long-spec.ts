@@ -224,7 +224,10 @@ const OTHERS: BombReader[] = [
     const readAll = async (readers: BombReader[], when: string) => {
       for (const { name, path, body, as, status = 200 } of readers)
         await check(`${name}, ${when}`, async () => {
-          const [first] = await Promise.all([1, 2, 3].map(() => ask(path, body, as)));
+          const three = () => Promise.all([1, 2, 3].map(() => ask(path, body, as)));
+          let [first] = await three();
+          // the budget of memory was used up: such a request is sent again
+          while (first === 503) [first] = await three();
           expect([name, first]).toEqual([name, status]);
         });
     };
