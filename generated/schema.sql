@@ -1062,7 +1062,7 @@ AS $function$
   SELECT strpos(op_name, 'Evaluation.predict_and_score') > 0 OR strpos(op_name, 'Evaluation.predictAndScore') > 0
 $function$;
 
-CREATE OR REPLACE FUNCTION skein_json_at_signed(document json, path text[])
+CREATE OR REPLACE FUNCTION skein_json_at(document json, is_opaque boolean, path text[])
  RETURNS json
  LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
@@ -1070,10 +1070,16 @@ AS $function$
 DECLARE
   step text;
 BEGIN
-  FOREACH step IN ARRAY path LOOP
-    document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
-  END LOOP;
-  RETURN document;
+  IF is_opaque THEN
+    document := skein_safe_json(document);
+  END IF;
+  IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
+    FOREACH step IN ARRAY path LOOP
+      document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
+    END LOOP;
+    RETURN document;
+  END IF;
+  RETURN document #> path;
 END
 $function$;
 
@@ -1083,14 +1089,7 @@ CREATE OR REPLACE FUNCTION skein_kind_at(document json, is_opaque boolean, path 
  IMMUTABLE PARALLEL SAFE
 AS $function$
 BEGIN
-  IF is_opaque THEN
-    document := skein_safe_json(document);
-  END IF;
-  IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
-    document := skein_json_at_signed(document, path);
-    path := '{}';
-  END IF;
-  RETURN json_typeof(document #> path);
+  RETURN json_typeof(skein_json_at(document, is_opaque, path));
 END
 $function$;
 
@@ -1629,11 +1628,8 @@ CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path 
  IMMUTABLE PARALLEL SAFE
 AS $function$
 BEGIN
-  IF is_opaque THEN
-    document := skein_safe_json(document);
-  END IF;
-  IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
-    document := skein_json_at_signed(document, path);
+  IF is_opaque OR EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
+    document := skein_json_at(document, is_opaque, path);
     path := '{}';
   END IF;
   RETURN skein_within(document #>> path, most);

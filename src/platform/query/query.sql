@@ -86,30 +86,33 @@ BEGIN
 END
 $$;
 
--- Returns the value at a path with signed steps, such as `-1`. PostgreSQL reads these as indexes of arrays, of which it
--- counts negative ones in the wrong array. `->` reads them as keys.
-CREATE OR REPLACE FUNCTION skein_json_at_signed(document json, path text[]) RETURNS json
+-- Returns the result of `#>`, as compiled expressions compute it. PostgreSQL reads signed steps, such as `-1`, as indexes
+-- of arrays, of which it counts negative ones in the wrong array. `->` reads them as keys.
+CREATE OR REPLACE FUNCTION skein_json_at(document json, is_opaque boolean, path text[]) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
   step text;
-BEGIN
-  FOREACH step IN ARRAY path LOOP
-    document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
-  END LOOP;
-  RETURN document;
-END
-$$;
-
--- Returns the result of `#>>`, as compiled expressions compute it, within a limit. Its memory is freed at once. A plain
--- expression keeps its memory until the row is finished.
-CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path text[], most int) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
   IF is_opaque THEN
     document := skein_safe_json(document);
   END IF;
   IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
-    document := skein_json_at_signed(document, path);
+    FOREACH step IN ARRAY path LOOP
+      document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
+    END LOOP;
+    RETURN document;
+  END IF;
+  RETURN document #> path;
+END
+$$;
+
+-- Returns the result of `#>>` in the same way, within a limit. Its memory is freed at once. A plain expression keeps its
+-- memory until the row is finished.
+CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path text[], most int) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+  IF is_opaque OR EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
+    document := skein_json_at(document, is_opaque, path);
     path := '{}';
   END IF;
   RETURN skein_within(document #>> path, most);
@@ -120,14 +123,7 @@ $$;
 CREATE OR REPLACE FUNCTION skein_kind_at(document json, is_opaque boolean, path text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-  IF is_opaque THEN
-    document := skein_safe_json(document);
-  END IF;
-  IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
-    document := skein_json_at_signed(document, path);
-    path := '{}';
-  END IF;
-  RETURN json_typeof(document #> path);
+  RETURN json_typeof(skein_json_at(document, is_opaque, path));
 END
 $$;
 
