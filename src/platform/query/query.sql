@@ -86,7 +86,7 @@ BEGIN
 END
 $$;
 
--- Returns the result of `#>`, as compiled expressions compute it. PostgreSQL reads signed steps, such as `-1`, as indexes
+-- Returns the result of `#>`, as compiled expressions compute it. PostgreSQL reads signed steps, like `-1`, as indexes
 -- of arrays, of which it counts negative ones in the wrong array. `->` reads them as keys.
 CREATE OR REPLACE FUNCTION skein_json_at(document json, is_opaque boolean, path text[]) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -106,8 +106,8 @@ BEGIN
 END
 $$;
 
--- Returns the result of `#>>` in the same way, within a limit. Its memory is freed at once. A plain expression keeps its
--- memory until the row is finished.
+-- Returns the result of `#>>` in the same way, within a limit. Its memory is freed at once. A plain expression keeps
+-- its memory until the row is finished.
 CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path text[], most int) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
