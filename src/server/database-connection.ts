@@ -56,16 +56,15 @@ export async function connectDatabase(url: string, session = SESSION): Promise<D
   const deadline = Date.now() + DATABASE_PATIENCE_MS;
   for (;;) {
     try {
-      await dataSource.initialize();
-      break;
+      if (!dataSource.isInitialized) await dataSource.initialize();
+      await assertSessionsLast(driverPool(dataSource));
+      return dataSource;
     } catch (error) {
       if (!isWorthWaiting(error) || Date.now() > deadline) throw databaseError(error);
       logger.warn(`waiting for the database: ${(error as Error).message}`);
       await sleep(1000);
     }
   }
-  await assertSessionsLast(driverPool(dataSource));
-  return dataSource;
 }
 
 /**
@@ -78,7 +77,7 @@ function isWorthWaiting(error: unknown): boolean {
 }
 
 function databaseError(error: unknown): unknown {
-  if (!config.databaseUrl) return error;
+  if (!config.databaseUrl || error instanceof InvalidSetting) return error;
   return new InvalidSetting(
     `DATABASE_URL does not lead to a database: ${(error as Error).message}`,
   );

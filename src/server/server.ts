@@ -107,6 +107,8 @@ async function start(postgres: PostgresServer, request: StopRequest) {
     .listen(config.port, config.host)
     .catch((error: unknown) => explainListening(error));
   try {
+    // Loading keeps the process busy, for seconds on a busy machine. A connection begun meanwhile would time out.
+    if (config.workers === 1) await loadService();
     const dataSource = await openSchema(postgres);
     service =
       config.workers > 1
