@@ -81,7 +81,7 @@ it.each(['1', '2'])(
       attributes: { 'db.system.name': 'postgresql' },
     });
     const read = await sendTraced(server, '/calls/stream_query', { project_id: 'acme/traced' });
-    await spanOf(receiver, read.traceId, /^calls\.query:asPieces$/);
+    await spanOf(receiver, read.traceId, /^calls\.query:toCallRows$/);
     const refused = await sendTraced(server, '/call/read', { project_id: 'acme/traced' });
     expect(refused.status).toBe(400);
     const span = await spanOf(receiver, refused.traceId, /^POST /);

@@ -50,7 +50,7 @@ async function askSlowly(table: string, path: string, body: object, id: string) 
 
 it.each([
   ['feedback', '/feedback/query', {}, ['feedback.query:countQuery', 1]],
-  ['calls', '/calls/stream_query', { limit: 7 }, ['calls.query:asPieces', 0]],
+  ['calls', '/calls/stream_query', { limit: 7 }, ['calls.query:toCallRows', 0]],
 ])(
   'tells of a slow statement of %s once, with its name and never a value',
   async (table, path, more, [name, rows]) => {

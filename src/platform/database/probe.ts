@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { isTimeout } from '../errors.js';
 import { newPool, type Pool } from '../pg/driver.js';
@@ -52,12 +52,13 @@ const holderQuery = () => sql<LockHolder>`
  * `Outage` of the connections begins, until an attempt is answered. A lock that a migration holds is not reported.
  */
 @Injectable()
-export class Probe implements SchemaSource, OnApplicationShutdown {
+export class Probe implements SchemaSource, OnModuleDestroy, OnApplicationShutdown {
   private readonly connection: Pool;
   private failures = 0;
   private missedAt = -Infinity;
   private lostAt = 0;
   private lockedAt: number | undefined;
+  private lastLooks: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -87,7 +88,13 @@ export class Probe implements SchemaSource, OnApplicationShutdown {
     }
   }
 
+  /** The schedule ends here and waits for its runs, whose statements may have lost their host. */
+  onModuleDestroy(): void {
+    this.lastLooks = setInterval(() => void this.look().catch(() => {}), LOOK_EVERY_MS);
+  }
+
   async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.lastLooks);
     await this.connection.end();
   }
 
