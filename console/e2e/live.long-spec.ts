@@ -50,8 +50,12 @@ describeConsole('lists of what is stored while it is stored', () => {
   const row = (page: Page, name: string) =>
     page.getByRole('table').getByRole('row').filter({ hasText: name }).first();
   const body = (page: Page) => page.getByRole('table').locator('[tabindex="0"]').last();
+  /** Scrolls, and waits until the page has drawn that. */
   const scrollTo = (page: Page, top: number) =>
-    body(page).evaluate((list, to) => list.scrollTo(0, to), top);
+    body(page).evaluate(async (list, to) => {
+      list.scrollTo(0, to);
+      for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
+    }, top);
   /** Waits until the total above the list has this text. */
   const counted = (page: Page, count: string) =>
     page.getByRole('banner').or(page.locator('header')).getByText(count, { exact: true }).waitFor();
@@ -187,6 +191,7 @@ describeConsole('lists of what is stored while it is stored', () => {
       named('n', 60).map((id, n) => aRoot(project, id, n)),
     );
     await row(page, 'n0059').waitFor();
+    await counted(page, '61');
     await scrollTo(page, 500);
     await complete(project, [aRoot(project, 'oldest', -5000)]);
     await page.getByRole('button', { name: '1 new' }).click();

@@ -43,6 +43,8 @@ export function writers(server: Server) {
 }
 
 export async function readiness(server: Server): Promise<{ status: number; body: any }> {
-  const answer = await fetch(`${server.url}/ready`);
+  const answer = await fetch(`${server.url}/ready`).catch((cause: unknown) => {
+    throw new Error(`/ready was not answered:\n${server.output().slice(-5000)}`, { cause });
+  });
   return { status: answer.status, body: await answer.json() };
 }
