@@ -53,6 +53,7 @@ import { Media1766541000000 } from './src/platform/database/migrations/176654100
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { CallSources1766590000000 } from './src/platform/database/migrations/1766590000000-call-sources.js';
+import { RetentionClock1766610000000 } from './src/platform/database/migrations/1766610000000-retention-clock.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
 import { CONNECTION } from './src/platform/pg/driver.js';
@@ -94,6 +95,7 @@ import { TrajectoryBatch } from './src/training/trajectories/trajectory-batch.en
 import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.js';
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
 import { Project } from './src/tracing/projects/project.entity.js';
+import { RetentionClock } from './src/tracing/retention/retention-clock.entity.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
 
 /** Names primary keys in the same way as PostgreSQL. */
@@ -120,6 +122,7 @@ export function dataSourceOptions(
       Membership,
       AuditEvent,
       Erasing,
+      RetentionClock,
       RetentionPolicy,
       IdempotencyKey,
       Call,
@@ -202,6 +205,7 @@ export function dataSourceOptions(
       FoldedSpans1766570000000,
       UnknownDurations1766580000000,
       CallSources1766590000000,
+      RetentionClock1766610000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -554,6 +554,14 @@ CREATE TABLE projects (
   CONSTRAINT projects_pkey PRIMARY KEY (project_id)
 );
 
+CREATE TABLE retention_clock (
+  is_only boolean NOT NULL DEFAULT true,
+  seen_at timestamp with time zone NOT NULL,
+  ahead_ms double precision NOT NULL DEFAULT 0,
+  waits_until timestamp with time zone,
+  CONSTRAINT retention_clock_pkey PRIMARY KEY (is_only)
+);
+
 CREATE TABLE retention_policies (
   project_id text COLLATE "C" NOT NULL,
   calls_days integer,

@@ -17,3 +17,17 @@ export const duePolicies = () => sql<DuePolicy>`
 export const walksRestart = () => sql`
   UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
   WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day'`;
+
+/** Times in milliseconds since 1970. */
+export interface ClockLook {
+  now_ms: number;
+  seen_ms: number;
+  ahead_ms: number;
+  waits_until_ms: number | null;
+}
+
+/** Locks the last look at the clock, and reads the clock. The first look is stored here. */
+export const clockLook = () => sql<ClockLook>`
+  INSERT INTO retention_clock (seen_at) VALUES (clock_timestamp()) ON CONFLICT (is_only) DO UPDATE SET is_only = true
+  RETURNING extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms, extract(epoch FROM seen_at)::float8 * 1000 AS seen_ms,
+    ahead_ms, extract(epoch FROM waits_until)::float8 * 1000 AS waits_until_ms`;

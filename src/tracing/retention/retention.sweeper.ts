@@ -13,12 +13,15 @@ import type { RowCounts } from '../../platform/erasing/erasings.query.js';
 import { ErasingsService, addCounts } from '../../platform/erasing/erasings.service.js';
 import { Pace } from '../../platform/erasing/pace.js';
 import { ownerEntity } from '../../platform/process/fair-queue.js';
-import { DatabaseClock } from './database-clock.js';
+import { RetentionClockService } from './retention-clock.service.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
 import { type DuePolicy, duePolicies, walksRestart } from './retention.query.js';
 
 /** Held for each batch, so that one replica erases at a time. */
 const SWEEP = oneLock(125_779_852_814_702);
+
+/** Far less than a day, which is what a jump of the clock is told by. Sweeps may be a day apart. */
+const LOOK_EVERY_MS = 600_000;
 
 /** Returned when another process is sweeping. */
 const TAKEN = Symbol('taken');
@@ -30,22 +33,26 @@ const TAKEN = Symbol('taken');
 @Injectable()
 export class RetentionSweeper implements OnApplicationBootstrap {
   @Inject(CONFIG) private readonly config!: Config;
-  private readonly clock: DatabaseClock;
+  @Inject() private readonly clock!: RetentionClockService;
 
   constructor(
     private readonly database: Database,
     private readonly calls: CallsErasingService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
-  ) {
-    this.clock = new DatabaseClock(database);
-  }
+  ) {}
 
   onApplicationBootstrap(): void {
     const everyMs = this.config.retentionIntervalSeconds * 1000;
-    this.pace.schedule.every(everyMs, 'retention', () => this.sweep());
-    // the clock is compared from here on, or from the first round on if this fails
-    void this.clock.isAhead().catch(() => {});
+    const { schedule } = this.pace;
+    const sweepNow = schedule.every(everyMs, 'retention', () => this.sweep());
+    schedule.every(LOOK_EVERY_MS, 'clock of retention', async () => {
+      if (await this.lookAtClock()) sweepNow();
+    });
+  }
+
+  private lookAtClock(): Promise<string | null> {
+    return this.database.scope.run({ isUrgent: true }, () => this.clock.look());
   }
 
   /**
@@ -53,11 +60,8 @@ export class RetentionSweeper implements OnApplicationBootstrap {
    * @throws Error while the database's clock has jumped ahead; no policy is applied then
    */
   private async sweep(): Promise<void> {
-    if (await this.clock.isAhead())
-      throw new Error(
-        'the clock of the database has jumped ahead by a day or more: retention erases nothing until it is right, or until ' +
-          'the service restarts',
-      );
+    const wait = await this.lookAtClock();
+    if (wait) throw new Error(wait);
     return this.database.scope.run({ isUrgent: true }, () => this.applyAll());
   }
 
