@@ -96,6 +96,10 @@ import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
 import { Project } from './src/tracing/projects/project.entity.js';
 import { RetentionClock } from './src/tracing/retention/retention-clock.entity.js';
+import { ProjectUse } from './src/tracing/projects/quotas/project-use.entity.js';
+import { Quota } from './src/tracing/projects/quotas/quota.entity.js';
+import { Quotas1766630000000 } from './src/platform/database/migrations/1766630000000-quotas.js';
+import { WrittenBytes1766631000000 } from './src/platform/database/migrations/1766631000000-written-bytes.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
 
 /** Names primary keys in the same way as PostgreSQL. */
@@ -133,6 +137,8 @@ export function dataSourceOptions(
       OrphanWalk,
       Project,
       ProjectMark,
+      ProjectUse,
+      Quota,
       Thread,
       ThreadMark,
       ObjectVersion,
@@ -206,6 +212,8 @@ export function dataSourceOptions(
       UnknownDurations1766580000000,
       CallSources1766590000000,
       RetentionClock1766610000000,
+      Quotas1766630000000,
+      WrittenBytes1766631000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -163,6 +163,7 @@ CREATE TABLE call_slot_marks (
   made_at timestamp with time zone NOT NULL DEFAULT now(),
   parent_ids text[],
   response_ids text[],
+  bytes bigint NOT NULL DEFAULT 0,
   CONSTRAINT call_slot_marks_pkey PRIMARY KEY (project_id, slot, id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
 
@@ -542,8 +543,22 @@ CREATE TABLE project_marks (
   call_count bigint NOT NULL,
   bytes bigint NOT NULL,
   made_at timestamp with time zone NOT NULL DEFAULT now(),
+  written_bytes bigint NOT NULL DEFAULT 0,
   CONSTRAINT project_marks_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
+
+CREATE TABLE project_uses (
+  day date NOT NULL,
+  entity text COLLATE "C" NOT NULL,
+  project text COLLATE "C" NOT NULL,
+  requests bigint NOT NULL DEFAULT 0,
+  refused_requests bigint NOT NULL DEFAULT 0,
+  received_bytes bigint NOT NULL DEFAULT 0,
+  written_bytes bigint NOT NULL DEFAULT 0,
+  calls bigint NOT NULL DEFAULT 0,
+  slot_ms bigint NOT NULL DEFAULT 0,
+  CONSTRAINT project_uses_pkey PRIMARY KEY (day, entity, project)
+);
 
 CREATE TABLE projects (
   project_id text COLLATE "C" NOT NULL,
@@ -552,6 +567,16 @@ CREATE TABLE projects (
   bytes bigint NOT NULL,
   last_activity timestamp with time zone NOT NULL,
   CONSTRAINT projects_pkey PRIMARY KEY (project_id)
+);
+
+CREATE TABLE quotas (
+  entity text COLLATE "C" NOT NULL,
+  project text COLLATE "C" NOT NULL,
+  stored_bytes bigint,
+  written_bytes_per_day bigint,
+  calls_per_day bigint,
+  requests_per_minute bigint,
+  CONSTRAINT quotas_pkey PRIMARY KEY (entity, project)
 );
 
 CREATE TABLE retention_clock (
@@ -1115,6 +1140,24 @@ AS $function$
     FROM (SELECT DISTINCT e FROM jsonb_array_elements(known || coming) e) e) u
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_mark_project_annotation_progress()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_mark_project_annotation_queue_items()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1123,14 +1166,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1145,14 +1190,34 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes, sum(0) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_body_chunks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(octet_length(text)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1167,14 +1232,52 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(text)) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(text)) AS bytes, sum(octet_length(text)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(text)) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(text)) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_build_inputs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_build_units()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1189,14 +1292,34 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_checkpoint_chunks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(octet_length(bytes)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1211,14 +1334,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes, sum(0) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1233,14 +1358,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes, sum(0) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1255,14 +1382,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1277,22 +1406,42 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(payload::text)) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(payload::text)) AS bytes, sum(octet_length(payload::text)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(payload::text)) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(payload::text)) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSE
-    FOR mark IN SELECT project_id, sum(n) AS rows, sum(size) AS bytes FROM (
-        SELECT project_id, 1 AS n, octet_length(payload::text) AS size FROM written
-        UNION ALL SELECT project_id, -1, -(octet_length(payload::text)) FROM replaced) t
+    FOR mark IN SELECT project_id, sum(n) AS rows, sum(size) AS bytes, sum(added) AS written_bytes FROM (
+        SELECT project_id, 1 AS n, octet_length(payload::text) AS size, octet_length(payload::text) AS added FROM written
+        UNION ALL SELECT project_id, -1, -(octet_length(payload::text)), 0 FROM replaced) t
       GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_file_chunks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(octet_length(bytes)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1307,14 +1456,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes, sum(0) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1329,14 +1480,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes, sum(0) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1351,14 +1504,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes, sum(size_bytes) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1373,14 +1528,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(val::text)) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(val::text)) AS bytes, sum(octet_length(val::text)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(val::text)) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(val::text)) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1395,14 +1552,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(row_digests)) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(row_digests)) AS bytes, sum(octet_length(row_digests)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(row_digests)) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(row_digests)) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1417,14 +1576,52 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes, sum(size_bytes) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_training_job_events()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_trajectories()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(pg_column_size(written)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1439,14 +1636,16 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    FOR mark IN SELECT project_id, count(*) AS rows, sum(body_bytes) AS bytes FROM written GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(body_bytes) AS bytes, sum(0) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
-    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(body_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
-      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(body_bytes) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1462,31 +1661,39 @@ DECLARE
 BEGIN
   IF TG_OP = 'INSERT' THEN
     FOR mark IN SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, count(*) AS calls,
+      sum(coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
+        + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0)) AS bytes,
       array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
       array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses
     FROM written WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL GROUP BY 1, 2 LOOP
-      INSERT INTO call_slot_marks (project_id, slot, call_count, parent_ids, response_ids)
-      VALUES (mark.project_id, mark.slot, mark.calls, mark.parents, mark.responses);
+      INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, parent_ids, response_ids)
+      VALUES (mark.project_id, mark.slot, mark.calls, mark.bytes, mark.parents, mark.responses);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
     FOR mark IN SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -count(*) AS calls,
+      -sum(coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
+        + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0)) AS bytes,
       array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
       array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses
     FROM replaced WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL GROUP BY 1, 2 LOOP
-      INSERT INTO call_slot_marks (project_id, slot, call_count, parent_ids, response_ids)
-      VALUES (mark.project_id, mark.slot, mark.calls, mark.parents, mark.responses);
+      INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, parent_ids, response_ids)
+      VALUES (mark.project_id, mark.slot, mark.calls, mark.bytes, mark.parents, mark.responses);
     END LOOP;
   ELSIF EXISTS (SELECT FROM written) THEN -- an upsert that replaced nothing comes here too
-    FOR mark IN SELECT project_id, slot, sum(change) AS calls,
+    FOR mark IN SELECT project_id, slot, sum(change) AS calls, sum(change * size) AS bytes,
       array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
       array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses FROM (
-        SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, 1 AS change, parent_id, response_id
+        SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, 1 AS change, parent_id, response_id,
+          coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
+          + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0) AS size
         FROM written WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL
-        UNION ALL SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -1, parent_id, response_id
+        UNION ALL SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -1, parent_id, response_id,
+          coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
+          + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0)
         FROM replaced WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL) t
       GROUP BY 1, 2 LOOP
-      INSERT INTO call_slot_marks (project_id, slot, call_count, parent_ids, response_ids)
-      VALUES (mark.project_id, mark.slot, mark.calls, mark.parents, mark.responses);
+      INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, parent_ids, response_ids)
+      VALUES (mark.project_id, mark.slot, mark.calls, mark.bytes, mark.parents, mark.responses);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1845,6 +2052,8 @@ BEGIN
 END
 $function$;
 
+CREATE TRIGGER annotation_progress_mark_project_insert AFTER INSERT ON annotation_progress REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_annotation_progress();
+
 CREATE TRIGGER annotation_queue_items_mark_project_delete AFTER DELETE ON annotation_queue_items REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_annotation_queue_items();
 
 CREATE TRIGGER annotation_queue_items_mark_project_insert AFTER INSERT ON annotation_queue_items REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_annotation_queue_items();
@@ -1855,9 +2064,15 @@ CREATE TRIGGER annotation_queues_mark_project_insert AFTER INSERT ON annotation_
 
 CREATE TRIGGER audit_events_never_edited BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION skein_refuse_change();
 
+CREATE TRIGGER body_chunks_mark_project_insert AFTER INSERT ON body_chunks REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_body_chunks();
+
 CREATE TRIGGER build_chunks_mark_project_delete AFTER DELETE ON build_chunks REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_build_chunks();
 
 CREATE TRIGGER build_chunks_mark_project_insert AFTER INSERT ON build_chunks REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_build_chunks();
+
+CREATE TRIGGER build_inputs_mark_project_insert AFTER INSERT ON build_inputs REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_build_inputs();
+
+CREATE TRIGGER build_units_mark_project_insert AFTER INSERT ON build_units REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_build_units();
 
 CREATE TRIGGER builds_mark_project_delete AFTER DELETE ON builds REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_builds();
 
@@ -1881,6 +2096,8 @@ CREATE TRIGGER calls_mark_trials_updated AFTER UPDATE ON calls REFERENCING OLD T
 
 CREATE TRIGGER calls_mark_updated AFTER UPDATE ON calls FOR EACH ROW WHEN (((((old.id = old.turn_id) AND (old.thread_id <> ''::text)) OR ((new.id = new.turn_id) AND (new.thread_id <> ''::text))) AND ((((((((old.project_id IS DISTINCT FROM new.project_id) OR (old.id IS DISTINCT FROM new.id)) OR (old.turn_id IS DISTINCT FROM new.turn_id)) OR (old.thread_id IS DISTINCT FROM new.thread_id)) OR ((old.op_name IS NULL) IS DISTINCT FROM (new.op_name IS NULL))) OR ((old.deleted_at IS NULL) IS DISTINCT FROM (new.deleted_at IS NULL))) OR (old.started_at IS DISTINCT FROM new.started_at)) OR (old.ended_at IS DISTINCT FROM new.ended_at)))) EXECUTE FUNCTION skein_mark_thread();
 
+CREATE TRIGGER checkpoint_chunks_mark_project_insert AFTER INSERT ON checkpoint_chunks REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_checkpoint_chunks();
+
 CREATE TRIGGER checkpoint_parts_mark_project_delete AFTER DELETE ON checkpoint_parts REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_checkpoint_parts();
 
 CREATE TRIGGER checkpoint_parts_mark_project_insert AFTER INSERT ON checkpoint_parts REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_checkpoint_parts();
@@ -1898,6 +2115,8 @@ CREATE TRIGGER feedback_mark_project_delete AFTER DELETE ON feedback REFERENCING
 CREATE TRIGGER feedback_mark_project_insert AFTER INSERT ON feedback REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
 
 CREATE TRIGGER feedback_mark_project_update AFTER UPDATE ON feedback REFERENCING OLD TABLE AS replaced NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
+
+CREATE TRIGGER file_chunks_mark_project_insert AFTER INSERT ON file_chunks REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_file_chunks();
 
 CREATE TRIGGER files_mark_project_delete AFTER DELETE ON files REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_files();
 
@@ -1922,6 +2141,10 @@ CREATE TRIGGER tables_mark_project_insert AFTER INSERT ON tables REFERENCING NEW
 CREATE TRIGGER training_data_mark_project_delete AFTER DELETE ON training_data REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_training_data();
 
 CREATE TRIGGER training_data_mark_project_insert AFTER INSERT ON training_data REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_training_data();
+
+CREATE TRIGGER training_job_events_mark_project_insert AFTER INSERT ON training_job_events REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_training_job_events();
+
+CREATE TRIGGER trajectories_mark_project_insert AFTER INSERT ON trajectories REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_trajectories();
 
 CREATE TRIGGER trajectory_batches_mark_project_delete AFTER DELETE ON trajectory_batches REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_trajectory_batches();
 

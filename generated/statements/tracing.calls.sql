@@ -1597,17 +1597,17 @@ WITH taken AS (
   UNION ALL
   (SELECT m.slot FROM call_slot_marks m WHERE m.project_id = $4 AND m.slot >= now() - interval '5 minutes'
   GROUP BY m.slot HAVING count(*) > 1 OR sum(m.call_count) <> 0)))
-  RETURNING slot, call_count, made_at, parent_ids, response_ids)
-  SELECT slot::text AS slot, sum(call_count)::text AS calls, max(made_at)::text AS made_at, slot >= now() - interval '5 minutes' AS is_open,
+  RETURNING slot, call_count, bytes, made_at, parent_ids, response_ids)
+  SELECT slot::text AS slot, sum(call_count)::text AS calls, sum(bytes)::text AS bytes, max(made_at)::text AS made_at, slot >= now() - interval '5 minutes' AS is_open,
   json_build_object('parents', coalesce(json_agg(parent_ids) FILTER (WHERE parent_ids IS NOT NULL), '[]'),
   'responses', coalesce(json_agg(response_ids) FILTER (WHERE response_ids IS NOT NULL), '[]')) AS names
   FROM taken GROUP BY taken.slot ORDER BY taken.slot;
 
 -- call-slots.query:marksKeep
-INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
-  SELECT $1, slot, 0, made_at
-  FROM unnest($2::timestamptz[], $3::timestamptz[])
-  AS s (slot, made_at);
+INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, made_at)
+  SELECT $1, slot, 0, bytes, made_at
+  FROM unnest($2::timestamptz[], $3::bigint[],
+  $4::timestamptz[]) AS s (slot, bytes, made_at);
 
 -- call-slots.query:slotsDelete
 WITH models AS (

@@ -35,6 +35,11 @@ export const ERRORS = {
     title: 'The key does not allow this',
     todo: 'Use another key, or ask an admin for one.',
   },
+  quota_exceeded: {
+    status: 403,
+    title: 'A quota of bytes is full',
+    todo: 'Erase data, or ask an admin for a higher quota. The same request fails until then.',
+  },
   not_found: {
     status: 404,
     title: 'There is nothing here',
@@ -164,9 +169,14 @@ export function invalidRequest(errors: Violation[]): ApiError {
 }
 
 /** A refusal over a rate, until `ms` milliseconds have passed. */
-export const rateLimited = (message: string, ms: number): ApiError =>
+export const rateLimited = (
+  message: string,
+  ms: number,
+  extra: Record<string, unknown> = {},
+): ApiError =>
   new ApiError('rate_limited', message, {
     headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
+    extra,
   });
 
 /** A conflict that clients must not retry. Generated clients would otherwise retry a 409. */

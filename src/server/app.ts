@@ -23,6 +23,7 @@ import { weaveDoor } from '../doors/weave/weave-door.js';
 import { decodeOtlpHeaders } from './encoded-headers.js';
 import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
+import { QuotasService } from '../tracing/projects/quotas/quotas.service.js';
 import { VERSION } from '../platform/config/version.js';
 import { paceKeylessRequests } from './keyless-pace.js';
 import { answerInOrder } from './pipelining.js';
@@ -55,7 +56,8 @@ export async function createApp(
   holdAnswers(app);
   app.use(weaveDoor(config));
   const server: Server = app.getHttpServer();
-  app.use(edge(config));
+  const quotas = app.get(QuotasService);
+  app.use(edge(config, (request, bytes) => quotas.noteRequest(request.user, bytes)));
   app.use(answerInOrder(server));
   app.use(ports(config));
   app.use(decodeOtlpHeaders());

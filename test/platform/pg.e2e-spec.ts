@@ -216,7 +216,7 @@ describe('a statement whose plan a connection keeps', () => {
 
   const rowsOf = async (text: string, value: number) => {
     const stream = new RowStream(await pool.connect(), { text, values: [value] }, new TextRows(), {
-      slot: { key: 'me', idleSince: null, cut: () => {} },
+      slot: { key: 'me', idleSince: null, lentAt: 0, cut: () => {} },
       limits: { readMs: 5000, maxRowBytes: 1000 },
       keptAs: 'kept.0',
       maxBatch: undefined,

@@ -169,10 +169,10 @@ it('what an operation asks of the database has an owner, in whose share it count
 const MOST_COST = 5000;
 /**
  * Tables with few rows: keys, people with their roles, indexes, training jobs with their parts, erasings of the last
- * day, and one policy per project.
+ * day, and one policy per project. Quotas and the uses of a day have a row per scope.
  */
 const SMALL =
-  `api_keys users memberships call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints retention_policies served_checkpoints gateway_uses gateway_processes`.split(
+  `api_keys users memberships call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints retention_policies served_checkpoints gateway_uses gateway_processes quotas project_uses`.split(
     ' ',
   );
 

@@ -1,4 +1,10 @@
-import { counts, onlyProject, type Operation } from '../support/operation-rows.js';
+import {
+  administers,
+  counts,
+  onlyProject,
+  type Operation,
+  pathOf,
+} from '../support/operation-rows.js';
 
 export const projectsOperations: Record<string, Operation> = {
   'POST /projects/query': counts(() => ({ body: {} }), {
@@ -10,4 +16,9 @@ export const projectsOperations: Record<string, Operation> = {
   'POST /service/projects_info': counts(({ project }) => ({ body: { project_ids: [project] } }), {
     elsewhere: 200,
   }),
+  'POST /quotas/query': administers(() => ({ body: {} }), { elsewhere: 200, harmless: 'reads' }),
+  'POST /quotas/set': administers(
+    (planted) => ({ body: { scope: `${pathOf(planted).entity}/*` } }),
+    { isForAllScopes: true },
+  ),
 };

@@ -10,11 +10,13 @@ import { IdempotencySweeper } from './idempotency/idempotency.sweeper.js';
 import { KeysController } from './keys/keys.controller.js';
 import { MeController } from './keys/me.controller.js';
 import { KeysService } from './keys/keys.service.js';
+import { Admissions } from './limits/admission.js';
 import { RateLimits } from './limits/rate-limits.js';
 import { WorkloadTokens } from './workload-tokens.js';
 import { SessionsService } from './sessions/sessions.service.js';
 
 const SHARED = [
+  Admissions,
   BasicStrategy,
   BearerStrategy,
   FailedAttempts,

@@ -2,6 +2,7 @@ import { isProjectId } from '../http/dto.js';
 import { ApiError } from '../errors.js';
 import type { Role } from '../roles.js';
 import { areWithin, scopeCovers, type Grant, mayAct, type Person } from './grants.js';
+import type { RequestAdmission } from './limits/admission.js';
 
 /**
  * The challenge of the scheme that was used, and the current grants. The grants are null once the credential is
@@ -41,6 +42,8 @@ export class Caller {
   readonly holderId: string;
   /** Owner of the caller's share of the process, in `Shares`: `<entity>/<holder>`. */
   readonly owner: string;
+  /** The request of this caller, and the role in which it acts. Absent until a guard has admitted a request. */
+  private request: { admission: RequestAdmission; role: Role } | undefined;
 
   constructor(
     readonly holder: CredentialHolder,
@@ -86,9 +89,24 @@ export class Caller {
   /** Returns the caller reduced to the scopes in which it has the role, or null when it has the role nowhere. */
   as(role: Role): Caller | null {
     const grants = this.grants.filter((grant) => mayAct(grant.role, role));
-    if (grants.length === this.grants.length) return this;
     if (grants.length === 0) return null;
-    return new Caller({ ...this.holder, grants }, this.credential, this.owner);
+    if (grants.length === this.grants.length && !this.request) return this;
+    const acting = new Caller({ ...this.holder, grants }, this.credential, this.owner);
+    if (this.request) acting.request = { ...this.request, role };
+    return acting;
+  }
+
+  /** Returns a copy for one request that acts in this role. Projects that the request names are admitted by quotas. */
+  forRequest(admission: RequestAdmission, role: Role): Caller {
+    const copy = new Caller(this.holder, this.credential, this.owner);
+    copy.request = { admission, role };
+    return copy;
+  }
+
+  /** Projects for which the request counts: those that it has named so far, and the only one that the key reaches. */
+  get countedProjects(): readonly string[] {
+    if (this.request) return this.request.admission.projects;
+    return this.onlyProject === null ? [] : [this.onlyProject];
   }
 
   /** The only entity that the scopes name. Null when they name several entities or all. */
@@ -115,10 +133,14 @@ export class Caller {
     return this.scopes.some((scope) => scopeCovers(scope, projectId));
   }
 
-  /** @throws ApiError `forbidden` when the project is outside the key's scopes. */
+  /**
+   * Checks a project that the request names, and counts the request for it.
+   * @throws ApiError `forbidden` when the project is outside the key's scopes, or the refusal of a quota.
+   */
   assertReaches(projectId: string): void {
     if (!this.reaches(projectId))
       throw new ApiError('forbidden', `the key has no access to the project ${projectId}`);
+    this.request?.admission.admitTo(projectId, this.request.role);
   }
 }
 

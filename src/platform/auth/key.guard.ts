@@ -11,6 +11,7 @@ import { BEARER_CHALLENGE, BearerStrategy } from './bearer.strategy.js';
 import { clientAddress } from './limits/failed-attempts.js';
 import { FailureLog } from './limits/failure-log.js';
 import { KeysService } from './keys/keys.service.js';
+import { Admissions, BEYOND_QUOTAS, RequestAdmission } from './limits/admission.js';
 import { RateLimits } from './limits/rate-limits.js';
 import { isFromConsole, SESSION_CHALLENGE, sessionToken } from './sessions/session-cookie.js';
 
@@ -20,6 +21,9 @@ const SCHEMES: Record<Scheme, { challenge: string; wanted: string }> = {
   basic: { challenge: BASIC_CHALLENGE, wanted: 'Basic, with the key as the password' },
   bearer: { challenge: BEARER_CHALLENGE, wanted: 'Bearer, with the key as the token' },
 };
+
+/** Methods of requests that a full quota of bytes does not refuse. */
+const READING_OR_FREEING = new Set(['GET', 'DELETE']);
 
 const noSession = () =>
   new ApiError('unauthenticated', 'there is no session, or it has ended', {
@@ -47,6 +51,7 @@ export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
     @Inject() private readonly keys!: KeysService;
     @Inject() private readonly limits!: RateLimits;
     @Inject() private readonly failures!: FailureLog;
+    @Inject() private readonly admissions!: Admissions;
 
     /**
      * Gives Passport the strategies of this app, because strategies registered by name belong to the whole process.
@@ -73,14 +78,21 @@ export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
         throw isFromConsole(request) ? noSession() : noKey();
       }
       if (this.limits.areOn) await this.limits.admit(request, caller);
-      const role = this.reflector.getAllAndOverride<Role>(ROLE, [
-        context.getHandler(),
-        context.getClass(),
-      ]);
+      const { checks } = this.admissions;
+      const reading = checks?.admit(caller);
+      if (reading) await reading;
+      const declaring = [context.getHandler(), context.getClass()];
+      const role = this.reflector.getAllAndOverride<Role>(ROLE, declaring);
       const acting = caller.as(role);
       if (!acting)
         throw new ApiError('forbidden', `the operation needs a key with the role ${role}`);
-      request.user = acting;
+      const isBeyondQuotas =
+        READING_OR_FREEING.has(request.method) ||
+        this.reflector.get<boolean>(BEYOND_QUOTAS, declaring[0]!);
+      request.user = acting.forRequest(
+        new RequestAdmission(checks, isBeyondQuotas, caller.onlyProject),
+        role,
+      );
       return true;
     }
 

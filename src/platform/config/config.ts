@@ -4,6 +4,7 @@ import { integer, InvalidSetting, oneOf, type SettingReader, settingValue } from
 import { backupSettings } from './backup-settings.js';
 import { databaseUrl } from './database-url.js';
 import { gatewaySettings } from './gateway-settings.js';
+import { quotaSettings } from './quota-settings.js';
 import { signInSettings } from './sign-in-settings.js';
 
 const MIB = 1024 * 1024;
@@ -179,6 +180,7 @@ export function loadConfig(
     ...backupSettings(setting),
     ...signInSettings(setting),
     ...gatewaySettings(setting, maxBodyBytes),
+    ...quotaSettings(setting),
     /** Endpoint for traces of the service itself. The SDK reads this and its other settings from the environment. */
     otlpEndpoint: setting('OTEL_EXPORTER_OTLP_ENDPOINT'),
     logLevel: oneOf(setting, 'LOG_LEVEL', [

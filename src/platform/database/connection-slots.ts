@@ -16,6 +16,8 @@ export interface ConnectionSlot {
   readonly key: string;
   /** Time in milliseconds since which the holder waits for its reader. It is null while the database works. */
   idleSince: number | null;
+  /** Time in milliseconds at which the slot was lent. */
+  lentAt: number;
   cut: () => void;
 }
 
@@ -33,6 +35,8 @@ export class ConnectionSlots {
   private readonly shares: Shares;
   private readonly queue: FairQueue<ConnectionSlot>;
   private timer: NodeJS.Timeout | undefined;
+  /** Time for which slots were held, keyed by entity. */
+  private heldMs = new Map<string, number>();
 
   constructor(count: number) {
     this.shares = new Shares(allButLastRule(count));
@@ -82,13 +86,25 @@ export class ConnectionSlots {
   free(slot: ConnectionSlot): void {
     if (!this.held.delete(slot)) return;
     this.shares.give(slot.key);
+    const entity = ownerEntity(slot.key);
+    const ms = performance.now() - slot.lentAt;
+    this.heldMs.set(entity, (this.heldMs.get(entity) ?? 0) + ms);
     this.queue.wake();
+  }
+
+  /** Returns how long each entity held slots that were freed since the last call. */
+  takeHeldMs(): Map<string, number> {
+    const { heldMs } = this;
+    this.heldMs = new Map();
+    return heldMs;
   }
 
   private lend(slot: ConnectionSlot): boolean {
     const isFree = this.shares.take(slot.key);
-    if (isFree) this.held.add(slot);
-    return isFree;
+    if (!isFree) return false;
+    slot.lentAt = performance.now();
+    this.held.add(slot);
+    return true;
   }
 
   /**
@@ -121,4 +137,9 @@ export class ConnectionSlots {
   }
 }
 
-const makeSlot = (key: string): ConnectionSlot => ({ key, idleSince: null, cut: () => {} });
+const makeSlot = (key: string): ConnectionSlot => ({
+  key,
+  idleSince: null,
+  lentAt: 0,
+  cut: () => {},
+});

@@ -129,6 +129,11 @@ export class Database {
     return { held: this.slots.heldCount, waiting: this.slots.waitingCount };
   }
 
+  /** Returns how long each entity held slots since the last call, in milliseconds. */
+  takeSlotMs(): Map<string, number> {
+    return this.slots.takeHeldMs();
+  }
+
   get inTransaction(): boolean {
     return this.scope.open !== undefined;
   }

@@ -15,35 +15,43 @@ export function countingSql(entities: readonly EntityInfo[]): string {
   const tables = projectTables(entities);
   const marks = tables.find(({ facts }) => facts.rows === 'count marks')!.entity.tableName;
   return tables
-    .flatMap(({ entity: { tableName }, facts }) =>
-      facts.rows === 'data' && facts.counted
-        ? [countingTrigger(tableName, facts.counted, marks)]
-        : [],
-    )
+    .flatMap(({ entity: { tableName }, facts }) => {
+      if (facts.rows !== 'data') return [];
+      const { counted, written = counted?.bytes } = facts;
+      return (counted ?? written) ? [countingTrigger(tableName, { counted, written }, marks)] : [];
+    })
     .join('\n');
 }
 
+/** Rows that do not count are only counted as written. */
 function countingTrigger(
   table: string,
-  { bytes = '0', isEdited }: CountRule,
+  { counted, written = '0' }: { counted: CountRule | null; written: string | undefined },
   marks: string,
 ): string {
+  const { bytes = '0', isEdited } = counted ?? {};
+  const rows = counted ? 'count(*)' : '0';
   const name = `skein_mark_project_${table}`;
   const insert = (select: string) => `FOR mark IN ${select} LOOP
-      INSERT INTO ${marks} (project_id, row_count, call_count, bytes)
-      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+      INSERT INTO ${marks} (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;`;
-  const sums = (sign: string, of: string) =>
-    `SELECT project_id, ${sign}count(*) AS rows, ${sign}sum(${bytes}) AS bytes FROM ${of} GROUP BY 1`;
+  const added = `SELECT project_id, ${rows} AS rows, sum(${bytes}) AS bytes, sum(${written}) AS written_bytes
+      FROM written GROUP BY 1`;
+  const removed = `SELECT project_id, -count(*) AS rows, -sum(${bytes}) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1`;
   const edits = `
   ELSE
-    ${insert(`SELECT project_id, sum(n) AS rows, sum(size) AS bytes FROM (
-        SELECT project_id, 1 AS n, ${bytes} AS size FROM written
-        UNION ALL SELECT project_id, -1, -(${bytes}) FROM replaced) t
+    ${insert(`SELECT project_id, sum(n) AS rows, sum(size) AS bytes, sum(added) AS written_bytes FROM (
+        SELECT project_id, 1 AS n, ${bytes} AS size, ${written} AS added FROM written
+        UNION ALL SELECT project_id, -1, -(${bytes}), 0 FROM replaced) t
       GROUP BY 1`)}`;
-  const events = isEdited
-    ? (['INSERT', 'UPDATE', 'DELETE'] as const)
-    : (['INSERT', 'DELETE'] as const);
+  const deletes = `
+  ELSIF TG_OP = 'DELETE' THEN
+    ${insert(removed)}`;
+  const events: (keyof typeof TRANSITION)[] = ['INSERT'];
+  if (counted) events.push('DELETE');
+  if (isEdited) events.push('UPDATE');
   const triggers = events.map(
     (
       event,
@@ -56,9 +64,7 @@ DECLARE
   mark record;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    ${insert(sums('', 'written'))}
-  ELSIF TG_OP = 'DELETE' THEN
-    ${insert(sums('-', 'replaced'))}${isEdited ? edits : ''}
+    ${insert(added)}${counted ? deletes : ''}${isEdited ? edits : ''}
   END IF;
   RETURN NULL;
 END

@@ -20,6 +20,11 @@ export type TableFacts =
       rows: 'data';
       /** Null when the rows belong to a row of another table that counts. */
       counted: CountRule | null;
+      /**
+       * SQL expression for the bytes that are written with a row, where `counted.bytes` does not say it. `written` is
+       * the row.
+       */
+      written?: string;
       /** Column with the id of the upload that stages the rows until it is complete. */
       upload?: string;
     }

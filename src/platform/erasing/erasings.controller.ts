@@ -1,5 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../auth/access-decorators.js';
+import { BeyondQuotas } from '../auth/limits/admission.js';
 import { Idempotency, IdempotentInHandler } from '../auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
@@ -18,6 +19,7 @@ export class ErasingsController {
    * the same Idempotency-Key returns the progress.
    */
   @Operation('delete', 'admin')
+  @BeyondQuotas()
   @IdempotentInHandler()
   async deleteProject(
     @Body() { project_id: projectId }: ProjectDeleteDto,

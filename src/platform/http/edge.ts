@@ -41,14 +41,14 @@ export const requestSubject = (request: Request) => ({
   }),
 });
 
-/** Bytes of each connection that log lines have already reported. */
-const loggedBytes = new WeakMap<Socket, { read: number; written: number }>();
+/** Bytes of each connection that belong to earlier requests. */
+const countedBytes = new WeakMap<Socket, { read: number; written: number }>();
 
-/** Returns the bytes that the connection received and sent, headers included, since its last logged request. */
+/** Returns the bytes that the connection received and sent, headers included, since its last request. */
 function newBytes(socket: Socket) {
-  const before = loggedBytes.get(socket) ?? { read: 0, written: 0 };
+  const before = countedBytes.get(socket) ?? { read: 0, written: 0 };
   const { bytesRead: read, bytesWritten: written } = socket;
-  loggedBytes.set(socket, { read, written });
+  countedBytes.set(socket, { read, written });
   return { request_bytes: read - before.read, answer_bytes: written - before.written };
 }
 
@@ -65,9 +65,13 @@ export function beginDraining(): void {
 
 /**
  * Makes the first middleware. It sets the id, the limits for bodies and the context of a request. After the answer it
- * measures and logs the request, releases its memory, and drains the rest of its body.
+ * measures and logs the request, releases its memory, and drains the rest of its body. `onAnswered` gets the bytes that
+ * the request took on its connection.
  */
-export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logRequests }: Config) {
+export function edge(
+  { bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logRequests }: Config,
+  onAnswered: (request: Request, receivedBytes: number) => void,
+) {
   const budget = new BodyBudget(bodyBudgetBytes);
   const bodies = { budget, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutSeconds * 1000 };
   registerGauge(
@@ -101,6 +105,8 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
       const project = request.context.project?.slice(0, MAX_PROJECT);
       const attributes = { 'skein.project': project, 'skein.request_id': request.id };
       request.context.trace?.end({ method, route: path, status, attributes });
+      const bytes = newBytes(socket);
+      onAnswered(request, bytes.request_bytes);
       if (!isLogged) return;
       logger[level]({
         request_id: request.id,
@@ -112,7 +118,7 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
         route,
         status,
         duration_ms: seconds * 1000,
-        ...newBytes(socket),
+        ...bytes,
       });
     });
     next();

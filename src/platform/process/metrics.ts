@@ -49,8 +49,9 @@ export const registerLabelledGauge = (
     labelNames: [label],
     aggregator,
     async collect() {
-      for (const [value, number] of Object.entries(await read()))
-        this.set({ [label]: value }, number);
+      const numbers = Object.entries(await read());
+      this.reset(); // removes values of the label that are no longer read
+      for (const [value, number] of numbers) this.set({ [label]: value }, number);
     },
   });
 

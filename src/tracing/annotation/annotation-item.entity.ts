@@ -2,7 +2,11 @@ import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A call in a queue, with a copy of its members at the time it was added. It is deleted with the call. */
-@ProjectTable('annotation_queue_items', { rows: 'data', counted: {} })
+@ProjectTable('annotation_queue_items', {
+  rows: 'data',
+  counted: {},
+  written: 'pg_column_size(written)',
+})
 @Index('annotation_queue_items_call_idx', ['projectId', 'callId', 'queueId'], { unique: true })
 @Index('annotation_queue_items_position_idx', ['projectId', 'queueId', 'position'])
 @Index('annotation_queue_items_state_idx', ['projectId', 'queueId', 'annotationState', 'position'])

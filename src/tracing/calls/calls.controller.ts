@@ -7,6 +7,7 @@ import {
   Resource,
   ShortWrites,
 } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import {
   Idempotency,
@@ -122,6 +123,7 @@ export class CallsController {
 
   /** Deletes calls together with their descendants in the same trace. */
   @Operation('calls/delete', 'writer')
+  @BeyondQuotas()
   @Idempotent()
   delete(@Body() body: CallsDeleteDto, @Ctx() { caller }: Context): Promise<CallsDeletedDto> {
     return this.calls.delete(body, caller);

@@ -1,6 +1,7 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
@@ -36,6 +37,7 @@ export class CostsController {
 
   /** Deletes the price records of a project that match a query. */
   @Operation('purge', 'writer')
+  @BeyondQuotas()
   @Idempotent()
   @ApiEmptyResponse()
   async purge(@Body() body: CostsPurgeDto, @Ctx() { caller }: Context): Promise<object> {

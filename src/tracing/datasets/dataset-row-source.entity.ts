@@ -5,7 +5,11 @@ import { ProjectTable } from '../../platform/database/project-table.js';
  * A call from which a row of a dataset was built. It is stored beside the row: rows with equal content are one row,
  * whichever calls they come from.
  */
-@ProjectTable('dataset_row_sources', { rows: 'data', counted: {} })
+@ProjectTable('dataset_row_sources', {
+  rows: 'data',
+  counted: {},
+  written: 'pg_column_size(written)',
+})
 @Index('dataset_row_sources_call_idx', ['projectId', 'callId'])
 @Index('dataset_row_sources_erased_idx', ['projectId', 'objectId', 'rowDigest', 'callId'], {
   where: 'erased_at IS NOT NULL AND removed_at IS NULL',

@@ -6,6 +6,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
@@ -103,6 +104,7 @@ export class FeedbackController {
 
   /** Deletes the feedback of a project that matches a query. */
   @Operation('purge', 'writer')
+  @BeyondQuotas()
   @Idempotent()
   @ApiEmptyResponse()
   async purge(@Body() body: FeedbackPurgeDto, @Ctx() { caller }: Context): Promise<object> {

@@ -6,6 +6,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
@@ -52,6 +53,7 @@ export class ObjectsController {
 
   /** Deletes versions of an object: all named versions or, if one does not exist, none; without names, all versions. */
   @Operation('obj/delete', 'writer')
+  @BeyondQuotas()
   @Idempotent()
   deleteObject(
     @Body() body: ObjectDeleteDto,

@@ -11,5 +11,7 @@ export class ProjectMark {
   @Column('bigint', { name: 'row_count' }) rowCount!: string;
   @Column('bigint', { name: 'call_count' }) callCount!: string;
   @Column('bigint') bytes!: string;
+  /** Bytes of the rows that were inserted or updated. */
+  @Column('bigint', { name: 'written_bytes', default: 0 }) writtenBytes!: string;
   @Column('timestamptz', { name: 'made_at', default: () => 'now()' }) madeAt!: Date;
 }

@@ -22,7 +22,7 @@ export class ProjectDto {
   @ApiProperty({ type: 'integer' }) call_count!: number;
   /**
    * Bytes of its calls, objects, tables, files, feedback, trajectories and builds. Calls count with their compressed
-   * size, up to some minutes late.
+   * size; those of the last minutes count before compression.
    */
   @ApiProperty({ type: 'integer' }) bytes!: number;
   /** Time of the last write or deletion. */

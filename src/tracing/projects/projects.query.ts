@@ -31,7 +31,7 @@ const projectCounts = (condition: (projectId: Sql) => Sql) => sql`
   UNION ALL
   SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE ${condition(sql`m.project_id`)}
   UNION ALL
-  SELECT m.project_id, m.call_count, m.call_count, 0, m.made_at FROM call_slot_marks m WHERE ${condition(sql`m.project_id`)}`;
+  SELECT m.project_id, m.call_count, m.call_count, m.bytes, m.made_at FROM call_slot_marks m WHERE ${condition(sql`m.project_id`)}`;
 
 /** Matches projects that scopes cover. `0` is the character after `/`, and ends the range of an entity's names. */
 const isCovered = (scopes: readonly string[]) => (projectId: Sql) => {
@@ -66,12 +66,23 @@ export const callCountQuery = (projectId: string) => sql<{ count: string }>`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (${projectCounts((id) => sql`${id} = ${projectId}`)}) s`;
 
+export const projectBytes = (ids: readonly string[]) => sql<{ scope: string; bytes: number }>`
+  SELECT s.project_id AS scope, sum(s.bytes)::float8 AS bytes
+  FROM (${projectCounts((id) => sql`${id} = ANY(${ids}::text[])`)}) s
+  GROUP BY s.project_id HAVING sum(s.row_count) > 0`;
+
+/** Sums up the projects of each entity. `scopes` are `<entity>/*`. */
+export const entityBytes = (scopes: readonly string[]) => sql<{ scope: string; bytes: number }>`
+  SELECT split_part(s.project_id, '/', 1) || '/*' AS scope, sum(s.bytes)::float8 AS bytes
+  FROM (${projectCounts(isCovered(scopes))}) s GROUP BY 1`;
+
 /** The sums of a project's marks; null without marks. */
 export interface MarkSums {
   taken: number;
   row_count: string;
   call_count: string;
   bytes: string;
+  written_bytes: string;
   made_at: string;
 }
 
@@ -80,9 +91,9 @@ export const marksTake = (projectId: string, limit: number) => sql<MarkSums>`
   WITH taken AS (
     DELETE FROM project_marks WHERE project_id = ${projectId} AND id IN (
       SELECT id FROM project_marks WHERE project_id = ${projectId} ORDER BY id LIMIT ${limit}::bigint)
-    RETURNING row_count, call_count, bytes, made_at)
+    RETURNING row_count, call_count, bytes, written_bytes, made_at)
   SELECT count(*)::int AS taken, sum(row_count)::text AS row_count, sum(call_count)::text AS call_count,
-    sum(bytes)::text AS bytes, max(made_at)::text AS made_at FROM taken`;
+    sum(bytes)::text AS bytes, sum(written_bytes)::text AS written_bytes, max(made_at)::text AS made_at FROM taken`;
 
 export const projectAdd = (projectId: string, sums: MarkSums) => sql`
   INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activity)

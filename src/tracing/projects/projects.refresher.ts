@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { MarksRefresher } from '../../platform/database/marks-refresher.js';
 import { Schedule } from '../../platform/database/schedule.js';
+import { usesAdd } from './quotas/quotas.query.js';
+import { today, writtenUses } from './quotas/scope-state.js';
 import { emptyDelete, MARKED_PROJECTS, marksTake, projectAdd } from './projects.query.js';
 
 /** Applies the marks of projects, so that few remain. */
@@ -16,6 +18,8 @@ export class ProjectsRefresher extends MarksRefresher {
     if (sums!.taken === 0) return 0;
     await this.database.query(projectAdd(projectId, sums!));
     await this.database.query(emptyDelete(projectId));
+    const written = Number(sums!.written_bytes);
+    if (written > 0) await this.database.query(usesAdd(today(), writtenUses(projectId, written)));
     return sums!.taken;
   }
 }

@@ -11,7 +11,9 @@ import type {
 import {
   type AddedTotals,
   callCountQuery,
+  entityBytes,
   markInsert,
+  projectBytes,
   projectsQuery,
   sizesQuery,
 } from './projects.query.js';
@@ -30,6 +32,18 @@ export class ProjectsService {
   async callCount(projectId: string): Promise<number> {
     const [row] = await this.database.query(callCountQuery(projectId), { long: 'read' });
     return Number(row!.count);
+  }
+
+  /** Returns the bytes that scopes store, keyed by scope (`<entity>/*` or a project). Empty projects are left out. */
+  async storedBytes(scopes: readonly string[]): Promise<Map<string, number>> {
+    const entities = scopes.filter((scope) => scope.endsWith('/*'));
+    const projects = scopes.filter((scope) => !scope.endsWith('/*'));
+    const long = { long: 'read' } as const;
+    const rows = [
+      ...(projects.length > 0 ? await this.database.query(projectBytes(projects), long) : []),
+      ...(entities.length > 0 ? await this.database.query(entityBytes(entities), long) : []),
+    ];
+    return new Map(rows.map(({ scope, bytes }) => [scope, bytes]));
   }
 
   /** Returns the bytes that a project stores, as the JSON text of the answer. */

@@ -1,5 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {
@@ -17,6 +18,7 @@ export class RetentionController {
 
   /** Sets how long a project keeps calls and their payloads. Older ones are erased in the background. */
   @Operation('set', 'admin')
+  @BeyondQuotas()
   @Idempotent()
   set(@Body() body: RetentionDto, @Ctx() { caller }: Context): Promise<RetentionAnswerDto> {
     return this.retention.set(body, caller);
@@ -36,6 +38,7 @@ export class TtlSettingsController {
 
   /** Sets how long a project keeps calls. The retention of payloads does not change. */
   @Operation('update', 'admin')
+  @BeyondQuotas()
   @Idempotent()
   async update(
     @Body() { project_id, retention_days = null }: TtlSettingsDto,

@@ -2,7 +2,7 @@ import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A call or a piece of feedback that went into a build: a line of its manifest. */
-@ProjectTable('build_inputs', { rows: 'data', counted: null })
+@ProjectTable('build_inputs', { rows: 'data', counted: null, written: 'pg_column_size(written)' })
 @Index('build_inputs_id_idx', ['projectId', 'kind', 'id'])
 export class BuildInput {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -2,7 +2,7 @@ import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** The origin and the reward of a trajectory of a build. */
-@ProjectTable('build_units', { rows: 'data', counted: null })
+@ProjectTable('build_units', { rows: 'data', counted: null, written: 'pg_column_size(written)' })
 @Index('build_units_unit_idx', ['projectId', 'unitId'])
 export class BuildUnit {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -5,7 +5,7 @@ import { changeKind } from '../../platform/database/changes.js';
 export const BUILDS = changeKind('builds');
 
 /** The result of a recipe at one moment. */
-@ProjectTable('builds', { rows: 'data', counted: {} })
+@ProjectTable('builds', { rows: 'data', counted: {}, written: 'pg_column_size(written)' })
 @Index('builds_created_idx', ['projectId', 'createdAt', 'id'])
 export class Build {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -6,7 +6,7 @@ import { ProjectTable } from '../../platform/database/project-table.js';
  * the digest that its parts must have together. A part that is sent again, even by a later attempt, is therefore the
  * same part.
  */
-@ProjectTable('checkpoint_parts', { rows: 'data', counted: { bytes: 'size_bytes' } })
+@ProjectTable('checkpoint_parts', { rows: 'data', counted: { bytes: 'size_bytes' }, written: '0' })
 export class CheckpointPart {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'job_id' }) jobId!: string;

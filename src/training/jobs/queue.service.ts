@@ -371,6 +371,7 @@ export class QueueService implements OnModuleInit {
   async find(id: string, caller: Caller): Promise<FoundJob> {
     const [job] = await this.database.query(jobById(checkedId(id, 'training job'), caller));
     if (!job) throw noSuch('training job');
+    caller.assertReaches(job.project_id);
     return job;
   }
 }

@@ -24,6 +24,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
@@ -152,6 +153,7 @@ export class TrainerController {
 
   /** Extends the lease. */
   @Operation('jobs/:id/heartbeat', 'trainer')
+  @BeyondQuotas()
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   heartbeat(
     @Param('id') id: string,
@@ -175,6 +177,7 @@ export class TrainerController {
 
   /** Ends the job with a new checkpoint, or without one when nothing could be learned. */
   @Operation('jobs/:id/complete', 'trainer')
+  @BeyondQuotas()
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   complete(
     @Param('id') id: string,
@@ -187,6 +190,7 @@ export class TrainerController {
 
   /** Ends the attempt. The job is tried again if the failure is retryable and attempts are left. */
   @Operation('jobs/:id/fail', 'trainer')
+  @BeyondQuotas()
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   fail(
     @Param('id') id: string,

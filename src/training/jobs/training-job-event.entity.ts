@@ -12,7 +12,11 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** An event of a training job that clients can read. */
-@ProjectTable('training_job_events', { rows: 'data', counted: null })
+@ProjectTable('training_job_events', {
+  rows: 'data',
+  counted: null,
+  written: 'pg_column_size(written)',
+})
 @Index('training_job_events_trainer_seq_idx', ['projectId', 'jobId', 'attempt', 'trainerSeq'], {
   unique: true,
 })

@@ -7,6 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
@@ -55,6 +56,7 @@ export class TrainingJobsController {
 
   /** Cancels a queued job. Requests the trainer of a running job to stop. */
   @Operation('training-jobs/:id/cancel', 'writer')
+  @BeyondQuotas()
   @Idempotent({ of: TrainingJob })
   @ApiJsonResponse({ type: TrainingJobDto })
   cancel(@Param('id') id: string, @Ctx() { caller }: Context): Promise<string> {

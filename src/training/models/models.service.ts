@@ -85,6 +85,7 @@ export class ModelsService {
     const live = { id: checkedId(id, 'model'), deletedAt: IsNull() };
     const model = await this.database.repository(Model).findOneBy(live);
     if (!model || !caller.reaches(model.projectId)) throw noSuch('model');
+    caller.assertReaches(model.projectId);
     return model;
   }
 

@@ -7,6 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
@@ -37,12 +38,14 @@ export class ServingController {
 
   /** Reports that a provider serves a checkpoint, or still serves it. */
   @Operation('serving', 'trainer')
+  @BeyondQuotas()
   begin(@Body() body: ServingDto, @Ctx() { caller }: Context): Promise<ServingAnswerDto> {
     return this.serving.begin(body, caller);
   }
 
   /** Reports that a provider no longer serves a checkpoint. */
   @Operation('serving/end', 'trainer')
+  @BeyondQuotas()
   @ApiEmptyResponse()
   async end(@Body() body: ServedDto, @Ctx() { caller }: Context): Promise<object> {
     await this.serving.end(body, caller);

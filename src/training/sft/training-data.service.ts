@@ -97,6 +97,7 @@ export class TrainingDataService {
     const where = { id: checkedId(id, 'training data') };
     const data = await this.database.repository(TrainingData).findOneBy(where);
     if (!data || !caller.reaches(data.projectId)) throw noSuch('training data');
+    caller.assertReaches(data.projectId);
     return data;
   }
 }

@@ -2,7 +2,12 @@ import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A piece of the payload of a body with trajectory groups, in the order of `seq`. */
-@ProjectTable('body_chunks', { rows: 'data', counted: null, upload: 'batch_id' })
+@ProjectTable('body_chunks', {
+  rows: 'data',
+  counted: null,
+  written: 'octet_length(text)',
+  upload: 'batch_id',
+})
 export class BodyChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'batch_id' }) batchId!: string;

@@ -2,7 +2,11 @@ import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** The trajectory groups of one request that was received completely. */
-@ProjectTable('trajectory_batches', { rows: 'data', counted: { bytes: 'body_bytes' } })
+@ProjectTable('trajectory_batches', {
+  rows: 'data',
+  counted: { bytes: 'body_bytes' },
+  written: '0',
+})
 @Index('trajectory_batches_model_idx', ['projectId', 'modelId'])
 export class TrajectoryBatch {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

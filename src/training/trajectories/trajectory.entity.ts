@@ -1,7 +1,12 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-@ProjectTable('trajectories', { rows: 'data', counted: null, upload: 'batch_id' })
+@ProjectTable('trajectories', {
+  rows: 'data',
+  counted: null,
+  written: 'pg_column_size(written)',
+  upload: 'batch_id',
+})
 @Index('trajectories_batch_idx', ['projectId', 'batchId'])
 export class TrajectoryRecord {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -1,5 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../../platform/auth/limits/admission.js';
 import {
   Idempotency,
   IdempotentInHandler,
@@ -24,6 +25,7 @@ export class CallsErasingController {
    * progress.
    */
   @Operation('purge', 'admin')
+  @BeyondQuotas()
   @IdempotentInHandler()
   async purge(@Body() body: CallsPurgeDto, @Ctx() context: Context): Promise<ErasedDto> {
     const begin = () => this.calls.begin(body, context.caller);

@@ -1,5 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../../platform/auth/idempotency/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
@@ -27,12 +28,14 @@ export class CallIndexesController {
 
   /** Lists the indexes on fields of a project, the oldest first. */
   @Operation('list', 'admin')
+  @BeyondQuotas()
   async list(@Body() { project_id }: CallIndexesQueryDto): Promise<CallIndexesDto> {
     return { indexes: await this.indexes.list(project_id) };
   }
 
   /** Drops an index, in the background. */
   @Operation('delete', 'admin')
+  @BeyondQuotas()
   @Idempotent()
   @ApiEmptyResponse()
   async delete(@Body() body: CallIndexDto, @Ctx() { caller }: Context): Promise<object> {

@@ -14,6 +14,7 @@ import { CALLS } from '../call.entity.js';
 import { CallSources } from '../source/call-sources.service.js';
 import { resolveSources, isSourceChanged, takesSource } from '../source/source-resolution.js';
 import { Pace } from '../../../platform/erasing/pace.js';
+import { QuotasService } from '../../projects/quotas/quotas.service.js';
 
 /**
  * Stores starts and ends. Concurrent requests share statements, and the number of waiting writes is limited. Writes of
@@ -40,6 +41,7 @@ export class CallsWriter implements OnApplicationShutdown {
   constructor(
     private readonly database: Database,
     private readonly sources: CallSources,
+    private readonly quotas: QuotasService,
     pace: Pace,
   ) {
     pace.yieldTo(() => this.waitingRows);
@@ -56,9 +58,10 @@ export class CallsWriter implements OnApplicationShutdown {
 
   /**
    * Stores a write. Resolves when it is committed.
-   * @throws Busy if too many writes wait
+   * @throws Busy if too many writes wait, ApiError `rate_limited` if the project may start no more calls
    */
   async store(write: CallWrite, owner: string): Promise<void> {
+    if (write.start) this.quotas.takeCalls(write.projectId, 1);
     if (this.database.inTransaction) return this.write([write]);
     this.database.outage.assertUnlocked();
     const place = placeOf(write, owner);
@@ -69,11 +72,39 @@ export class CallsWriter implements OnApplicationShutdown {
    * Stores many writes of different calls. Returns the errors of refused writes.
    * @throws errors that affect all writes
    */
-  async storeAll(writes: CallWrite[], owner: string): Promise<Map<CallWrite, unknown>> {
-    if (this.database.inTransaction) return this.storeInTransaction(writes);
+  async storeAll(given: CallWrite[], owner: string): Promise<Map<CallWrite, unknown>> {
+    const overQuota = this.takeCalls(given);
+    const writes = overQuota.size > 0 ? given.filter((write) => !overQuota.has(write)) : given;
+    if (this.database.inTransaction)
+      return new Map([...overQuota, ...(await this.storeInTransaction(writes))]);
     this.database.outage.assertUnlocked();
     const refused = await this.group.addAll(writes, (write) => placeOf(write, owner));
     for (const error of refused.values()) if (!isRowError(error)) throw error;
+    return new Map([...overQuota, ...refused]);
+  }
+
+  /**
+   * Counts the starts of each project. Returns the refused writes, with the refusal of their project.
+   * @throws ApiError `rate_limited` if no write is left
+   */
+  private takeCalls(writes: readonly CallWrite[]): Map<CallWrite, unknown> {
+    const starts = new Map<string, CallWrite[]>();
+    for (const write of writes) {
+      if (!write.start) continue;
+      const own = starts.get(write.projectId);
+      if (own) own.push(write);
+      else starts.set(write.projectId, [write]);
+    }
+    const refused = new Map<CallWrite, unknown>();
+    let refusal: unknown;
+    for (const [projectId, own] of starts)
+      try {
+        this.quotas.takeCalls(projectId, own.length);
+      } catch (error) {
+        refusal = error;
+        for (const write of own) refused.set(write, error);
+      }
+    if (refusal !== undefined && refused.size === writes.length) throw refusal;
     return refused;
   }
 
@@ -114,6 +145,8 @@ export class CallsWriter implements OnApplicationShutdown {
   private async write(writes: CallWrite[]): Promise<void> {
     this.database.outage.assertUnlocked(); // they may have waited
     const merged = [...mergedByCall(writes, ({ id }) => id).values()];
+    const bytes = merged.reduce((sum, write) => sum + writeLength(write), 0);
+    this.quotas.noteWritten(writes[0]!.projectId, bytes);
     const left = await this.copyNew(merged);
     const rows = left.length > 0 ? await this.upsert(left) : [];
     this.database.changes.note(writes[0]!.projectId, CALLS);

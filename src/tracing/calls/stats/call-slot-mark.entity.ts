@@ -12,6 +12,8 @@ export class CallSlotMark {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' }) id!: string;
   /** Number of calls that became visible, minus those that are no longer visible. */
   @Column('bigint', { name: 'call_count' }) callCount!: string;
+  /** Bytes that the slot gained, or lost, since it was computed. */
+  @Column('bigint', { default: 0 }) bytes!: string;
   @Column('timestamptz', { name: 'made_at', default: () => 'now()' }) madeAt!: Date;
   /**
    * Parents and responses of the calls that changed. The counted usage of other calls with these may have changed too.

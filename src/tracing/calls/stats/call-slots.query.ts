@@ -52,12 +52,13 @@ export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS 
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, ${detailSums(sql`u.details`)} AS details`;
 
 /**
- * A slot whose marks were taken: the change in its number of calls, the time of the last mark, and what its changed
- * calls name.
+ * A slot whose marks were taken: the changes in its number of calls and in its bytes, the time of the last mark, and
+ * what its changed calls name.
  */
 export interface MarkedSlot {
   slot: string;
   calls: string;
+  bytes: string;
   made_at: string;
   names: { parents: string[][]; responses: string[][] };
   /** True while the five minutes are not over. */
@@ -117,8 +118,8 @@ export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
       UNION ALL
       (SELECT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot >= now() - ${SLOT}
         GROUP BY m.slot HAVING count(*) > 1 OR sum(m.call_count) <> 0)))
-    RETURNING slot, call_count, made_at, parent_ids, response_ids)
-  SELECT slot::text AS slot, sum(call_count)::text AS calls, max(made_at)::text AS made_at, slot >= now() - ${SLOT} AS is_open,
+    RETURNING slot, call_count, bytes, made_at, parent_ids, response_ids)
+  SELECT slot::text AS slot, sum(call_count)::text AS calls, sum(bytes)::text AS bytes, max(made_at)::text AS made_at, slot >= now() - ${SLOT} AS is_open,
     json_build_object('parents', coalesce(json_agg(parent_ids) FILTER (WHERE parent_ids IS NOT NULL), '[]'),
       'responses', coalesce(json_agg(response_ids) FILTER (WHERE response_ids IS NOT NULL), '[]')) AS names
   FROM taken GROUP BY taken.slot ORDER BY taken.slot`;
@@ -126,16 +127,16 @@ export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
 /**
  * Inserts marks without a change in the number of calls: for slots that are not over, and for slots that must be
  * computed again. Slots that are not over are not computed, because each write would mark them again and each refresh
- * reads all their calls.
+ * reads all their calls. Their bytes stay marked.
  */
 export const marksKeep = (
   projectId: string,
-  slots: readonly Pick<MarkedSlot, 'slot' | 'made_at'>[],
+  slots: readonly Pick<MarkedSlot, 'slot' | 'bytes' | 'made_at'>[],
 ) => sql`
-  INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
-  SELECT ${projectId}, slot, 0, made_at
-  FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ made_at }) => made_at)}::timestamptz[])
-    AS s (slot, made_at)`;
+  INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, made_at)
+  SELECT ${projectId}, slot, 0, bytes, made_at
+  FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ bytes }) => bytes)}::bigint[],
+    ${slots.map(({ made_at }) => made_at)}::timestamptz[]) AS s (slot, bytes, made_at)`;
 
 /** Deletes stored slots. Returns the bytes of the calls of each. */
 export const slotsDelete = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`

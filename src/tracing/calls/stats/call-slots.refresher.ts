@@ -79,7 +79,7 @@ export class CallSlotsRefresher extends MarksRefresher {
       await this.database.query(
         marksKeep(
           projectId,
-          more.map(({ slot }) => ({ slot, made_at })),
+          more.map(({ slot }) => ({ slot, bytes: '0', made_at })),
         ),
       );
     return more.length > 0;

@@ -1,5 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../../platform/auth/limits/admission.js';
 import {
   Idempotency,
   IdempotentInHandler,
@@ -23,6 +24,7 @@ export class ObjectsErasingController {
    * exist, none; without names, all versions. Tables and files that they refer to remain.
    */
   @Operation('purge', 'admin')
+  @BeyondQuotas()
   @IdempotentInHandler()
   async purge(@Body() body: ObjectsPurgeDto, @Ctx() context: Context): Promise<ErasedDto> {
     const begin = () => this.objects.begin(body, context.caller);

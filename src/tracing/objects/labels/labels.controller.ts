@@ -1,6 +1,7 @@
 import { Body, Get, Param, Put, Query, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { Allow, BasicAuth, Operation, Resource } from '../../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../../platform/auth/idempotency/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
@@ -38,6 +39,7 @@ export class LabelsController {
 
   /** Removes tags from a version. Tags that it does not have are ignored. */
   @Operation('objs/:object_id/versions/:digest/tags/remove', 'writer')
+  @BeyondQuotas()
   @Idempotent()
   @ApiEmptyResponse()
   async removeTags(
@@ -68,6 +70,7 @@ export class LabelsController {
 
   /** Removes aliases from all versions of an object. Aliases that do not exist are ignored. */
   @Operation('objs/:object_id/aliases/remove', 'writer')
+  @BeyondQuotas()
   @Idempotent()
   @ApiEmptyResponse()
   async removeAliases(
