@@ -85,6 +85,36 @@ describe('backups in BACKUP_URL', () => {
     expect(rows).toEqual([]);
   });
 
+  it('are not verified by a role that may make no database, which the command says', async () => {
+    const client = new pg.Client(database.url);
+    await client.connect();
+    const role = `skein_rows_${process.pid}`;
+    const [{ name }] = (await client.query('SELECT current_database() AS name')).rows;
+    await client.query(`CREATE ROLE ${role}; ALTER DATABASE ${name} SET role = ${role}`);
+    const verified = await backup(['--verify']);
+    await client.query(`ALTER DATABASE ${name} RESET role; DROP ROLE ${role}`);
+    await client.end();
+    expect(verified).toEqual({
+      code: 1,
+      said:
+        'no temporary database can be made: permission denied to create database. ' +
+        'Without DATABASE_URL and with an empty DATA_DIR, --verify makes a server\n',
+    });
+  });
+
+  it('are verified without the database of the service, by a server that leaves nothing', async () => {
+    const DATA_DIR = join(folder.path, 'job');
+    const before = files();
+    const job = { DATABASE_URL: '', DATA_DIR, BACKUP_WAL: '1', LOG_LEVEL: 'warn' };
+    const verified = await backup(['--verify'], job);
+    expect(verified).toEqual({
+      code: 0,
+      said: expect.stringMatching(/^\S+skein: [1-9]\d* rows of \d+ tables are whole, as of \S+\n$/),
+    });
+    expect(readdirSync(DATA_DIR)).toEqual([]);
+    expect(files()).toEqual(before);
+  });
+
   it('are made when they are due, and when they are asked for', async () => {
     const before = files();
     expect(await backup(['--due'])).toEqual({ code: 0, said: '' });

@@ -31,7 +31,7 @@ ${commandText('backup', '--verify [--identity FILE] [FILE]')}
 Writes one snapshot of the whole database into a new file, or into the place that BACKUP_URL names, where it then removes what BACKUP_KEEP
 does not name. FILE is a path, s3://bucket/prefix/name, or - for standard output. With BACKUP_RECIPIENT it is encrypted. Works beside a running service.
 It first adds an event to the audit; --without-audit is for a database that takes no writes. --due makes one only if the newest there is as old as BACKUP_EVERY.
---base copies the data folder for restore --to-time, as the service does with BACKUP_WAL=1. --list prints them. --verify puts one, or else the newest, into a temporary database on the same server, which it removes, and compares all rows.`;
+--base copies the data folder for restore --to-time, as the service does with BACKUP_WAL=1. --list prints them. --verify puts one, or else the newest, into a temporary database on the same server, which it removes, and compares all rows. Where DATA_DIR has no database, the server is temporary too.`;
 
 /** Ensures that only one of several processes makes a backup that is due. */
 const DUE = oneLock(7_162_250_374_255_213);

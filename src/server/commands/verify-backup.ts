@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { DamagedBackup } from '../../platform/backup/backup-file.js';
 import { withClient } from '../../platform/backup/client.js';
@@ -6,16 +8,17 @@ import { BackupProgress } from '../../platform/backup/progress.js';
 import { type OpenBackup, restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
 import { readRows } from '../../platform/backup/tables.js';
+import { config } from '../../platform/config/process-config.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
 import { withConnection } from '../../platform/pg/driver.js';
-import { connectDatabase } from '../database-connection.js';
+import { connectDatabase, openPostgres } from '../database-connection.js';
 import { printOutput, withPostgres } from './command.js';
 
-/** Restores a backup into a temporary database on the server of the service, and compares every row with the file. */
+/** Restores a backup into a temporary database, and compares every row with the file. */
 export async function verify(backup: OpenBackup, shown: string): Promise<void> {
   const { schema, tables, created_at } = backup.header;
   assertRestorable(schema, { options: dataSourceOptions('') });
-  await withPostgres({ mustExist: true }, (url) =>
+  await withServer((url) =>
     withTemporaryDatabase(url, async (temporary) => {
       const dataSource = await connectDatabase(temporary, UNLIMITED_SESSION);
       try {
@@ -43,13 +46,43 @@ export async function verify(backup: OpenBackup, shown: string): Promise<void> {
   );
 }
 
+/**
+ * Uses the server of the service. Where DATA_DIR has no database, as in a job of its own, it makes a server there that
+ * it removes. That server must not store its log in BACKUP_URL.
+ */
+async function withServer(work: (url: string) => Promise<void>): Promise<void> {
+  const { databaseUrl, dataDir } = config;
+  if (databaseUrl || existsSync(join(dataDir, 'pgdata')))
+    return withPostgres({ mustExist: true }, work);
+  mkdirSync(dataDir, { recursive: true });
+  const folder = mkdtempSync(join(dataDir, 'verify-'));
+  const remove = (path: string) => rmSync(path, { recursive: true, force: true });
+  try {
+    const postgres = await openPostgres({ ...config, dataDir: folder, isWalKept: false }, {});
+    try {
+      await work(postgres.url);
+    } finally {
+      await postgres.stop();
+      remove(postgres.folder!);
+    }
+  } finally {
+    remove(folder);
+  }
+}
+
 async function withTemporaryDatabase(
   url: string,
   work: (url: string) => Promise<void>,
 ): Promise<void> {
   const name = `skein_verify_${randomBytes(8).toString('hex')}`;
   await withConnection(url, async (admin) => {
-    await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
+    await admin
+      .query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
+      .catch(({ message }: Error) => {
+        throw new Error(
+          `no temporary database can be made: ${message}. Without DATABASE_URL and with an empty DATA_DIR, --verify makes a server`,
+        );
+      });
     try {
       await work(withDatabaseName(url, name));
     } finally {
