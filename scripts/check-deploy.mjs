@@ -1,9 +1,9 @@
 // npm run check:deploy checks the files in deploy/ with the tools that are installed, and prints a line for each
-// check that it could not do. `--write` writes deploy/kubernetes again. CONTRIBUTING.md names the sources of helm, of
-// the schema of Kubernetes and of promtool.
+// check that it could not do. `--write` writes deploy/kubernetes and the files of the chart again. CONTRIBUTING.md
+// names the sources of helm, of the schemas and of promtool.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Ajv } from 'ajv';
 import { parseAllDocuments, stringify } from 'yaml';
@@ -14,6 +14,19 @@ const MANIFESTS = 'deploy/kubernetes/skein.yaml';
 const MANIFESTS_HEAD = `# The chart in deploy/helm/skein with its values as they are: npm run check:deploy -- --write makes it. Change the namespace,
 # make the Secrets that docs/operate/kubernetes.md names, and kubectl apply -f skein.yaml. The first new pod migrates the database.
 `;
+/** A chart takes files of its own folder only, so these are copies. */
+const COPIES = {
+  [`${CHART}/files/alerts.yaml`]: 'deploy/prometheus/alerts.yaml',
+  [`${CHART}/files/skein.json`]: 'deploy/grafana/skein.json',
+};
+/** Resources that are no part of Kubernetes, by their group: the Go module with their schemas, and its folder. */
+const CUSTOM = {
+  'monitoring.coreos.com': [
+    'github.com/prometheus-operator/prometheus-operator',
+    'example/prometheus-operator-crd',
+  ],
+  'gateway.networking.k8s.io': ['sigs.k8s.io/gateway-api', 'config/crd/standard'],
+};
 /** Arguments of `helm template`, with the version of the schema below: a helm that Go has built knows no version. */
 const TEMPLATE = ['template', 'skein', CHART, '--namespace', 'skein', '--kube-version', '1.34.0'];
 const problems = [];
@@ -83,23 +96,30 @@ const valuesFiles = () =>
     .filter((name) => name !== 'refused.yaml')
     .map((name) => `${CHART}/ci/${name}`);
 
+/** Returns the folder of the newest version of a module in Go's cache, if there is one. */
+function goModule(name) {
+  const cache = spawnSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).stdout?.trim();
+  const folder = cache && join(cache, dirname(name));
+  const newest =
+    folder &&
+    existsSync(folder) &&
+    readdirSync(folder)
+      .filter((version) => version.startsWith(`${basename(name)}@v`))
+      .toSorted()
+      .at(-1);
+  return newest ? join(folder, newest) : undefined;
+}
+
+const newAjv = () => new Ajv({ strict: false, validateFormats: false, allErrors: true });
+
 /**
  * Returns a check of objects against the schema of Kubernetes: KUBERNETES_OPENAPI, or the schema in the newest module
  * of Kubernetes in Go's cache. Returns null without a schema.
  */
 function kubernetesSchema() {
-  const modules = spawnSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).stdout?.trim();
-  const folder = modules && join(modules, 'k8s.io');
-  const newest =
-    folder &&
-    existsSync(folder) &&
-    readdirSync(folder)
-      .filter((name) => name.startsWith('kubernetes@v'))
-      .toSorted()
-      .at(-1);
+  const folder = goModule('k8s.io/kubernetes');
   const file =
-    process.env.KUBERNETES_OPENAPI ??
-    (newest && join(folder, newest, 'api/openapi-spec/swagger.json'));
+    process.env.KUBERNETES_OPENAPI ?? (folder && join(folder, 'api/openapi-spec/swagger.json'));
   if (!file) return null;
   const { definitions } = JSON.parse(readFileSync(file, 'utf8'));
   for (const definition of Object.values(definitions)) {
@@ -115,7 +135,7 @@ function kubernetesSchema() {
   Object.assign(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity'], {
     type: ['integer', 'string'],
   });
-  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+  const ajv = newAjv();
   ajv.addSchema({ $id: 'kubernetes', definitions });
   return (object) => {
     const [group, version] = object.apiVersion.includes('/')
@@ -126,20 +146,58 @@ function kubernetesSchema() {
         (it) => it.kind === object.kind && it.group === group && it.version === version,
       ),
     );
-    if (!name)
-      return group.endsWith('.coreos.com')
-        ? []
-        : [`is of no kind that there is: ${object.apiVersion} ${object.kind}`];
+    if (!name) return [`is of no kind that there is: ${object.apiVersion} ${object.kind}`];
     const validate = ajv.getSchema(`kubernetes#/definitions/${name}`);
     return validate(object) ? [] : validate.errors.map(describe);
+  };
+}
+
+/** Returns what is wrong with an object of CUSTOM. */
+function customProblems(object) {
+  const [group, version] = object.apiVersion.split('/');
+  const [module, folder] = CUSTOM[group];
+  const found = goModule(module);
+  if (!found) {
+    const line = `no module ${module} is here, so its objects were not compared with its schemas`;
+    if (!unchecked.includes(line)) unchecked.push(line);
+    return [];
+  }
+  const file = join(found, folder, `${group}_${object.kind.toLowerCase()}s.yaml`);
+  if (!existsSync(file)) return [`is of no kind that there is: ${object.apiVersion}`];
+  const [{ spec }] = documents(readFileSync(file, 'utf8'), file);
+  const known = spec.versions.find(({ name }) => name === version);
+  if (!known) return [`has no version ${version}`];
+  const validate = newAjv().compile(closed(known.schema.openAPIV3Schema, true));
+  return validate(object) ? [] : validate.errors.map(describe);
+}
+
+/**
+ * Refuses unknown fields at each level of a schema. At the top, `metadata` is that of every object. Patterns are
+ * written for Go, and are left out.
+ */
+function closed(schema, isTop = false) {
+  const properties = Object.entries(schema.properties ?? {}).map(([name, below]) => [
+    name,
+    isTop && name === 'metadata' ? below : closed(below),
+  ]);
+  return {
+    ...schema,
+    pattern: '',
+    ...(schema.properties && {
+      properties: Object.fromEntries(properties),
+      additionalProperties: schema['x-kubernetes-preserve-unknown-fields'] === true,
+    }),
+    ...(schema.items && { items: closed(schema.items) }),
   };
 }
 
 /** Finds mistakes that the schema of Kubernetes does not cover. */
 function findMistakes({ kind, metadata, spec }, others) {
   const found = [];
-  const pod = spec?.template?.spec;
-  for (const { image, env, volumeMounts, securityContext } of pod?.containers ?? []) {
+  const pod = (spec?.jobTemplate?.spec ?? spec)?.template?.spec;
+  for (const container of pod?.containers ?? []) {
+    const { image, env, volumeMounts, securityContext } = container;
+    const { startupProbe, livenessProbe, readinessProbe } = container;
     for (const { name, value } of env ?? [])
       if (/^[\d.]+e[+]\d+$/.test(value)) found.push(`${name} is ${value}`);
     const names = env.map(({ name }) => name);
@@ -152,6 +210,18 @@ function findMistakes({ kind, metadata, spec }, others) {
     if (!securityContext.readOnlyRootFilesystem || !pod.securityContext.runAsNonRoot)
       found.push('it may write its root, or be root');
     if (!/[:@]/.test(image)) found.push(`the image ${image} has no version`);
+    // Strangers at the address of the node must not delay them.
+    for (const probe of [startupProbe, livenessProbe, readinessProbe])
+      if (probe && probe.httpGet.port !== 'operations') found.push('a probe asks another port');
+  }
+  for (const { name, port } of (spec?.rules ?? []).flatMap(
+    ({ backendRefs }) => backendRefs ?? [],
+  )) {
+    const service = others.find(
+      (other) => other.kind === 'Service' && other.metadata.name === name,
+    );
+    if (!service?.spec.ports.some((own) => own.port === port))
+      found.push(`no Service ${name} has the port ${port}`);
   }
   const selected =
     kind === 'Service' ? spec.selector : (spec?.podSelector ?? spec?.selector)?.matchLabels;
@@ -176,7 +246,8 @@ function checkChart() {
     const made = documents(run('helm', ...TEMPLATE, '--values', file) ?? '', file);
     if (made.length === 0) problems.push(`${file} makes nothing`);
     for (const object of made) {
-      for (const problem of validate?.(object) ?? [])
+      const isCustom = object.apiVersion.split('/')[0] in CUSTOM;
+      for (const problem of (isCustom ? customProblems : validate)?.(object) ?? [])
         problems.push(`${file}: ${object.kind}: ${problem}`);
       for (const mistake of findMistakes(object, made)) problems.push(`${file}: ${mistake}`);
     }
@@ -194,6 +265,15 @@ function checkChart() {
       documents(made, 'helm template'),
     );
   if (!isSame) problems.push(`${MANIFESTS} is stale: npm run check:deploy -- --write makes it`);
+}
+
+function checkCopies() {
+  for (const [copy, source] of Object.entries(COPIES)) {
+    const text = readFileSync(source, 'utf8');
+    if (process.argv.includes('--write')) writeFileSync(copy, text);
+    if (!existsSync(copy) || readFileSync(copy, 'utf8') !== text)
+      problems.push(`${copy} is not ${source}: npm run check:deploy -- --write copies it`);
+  }
 }
 
 const { appVersion } = documents(readFileSync(`${CHART}/Chart.yaml`, 'utf8'), 'Chart.yaml')[0];
@@ -214,6 +294,7 @@ function dashboardRules() {
 }
 
 checkValues();
+checkCopies();
 for (const folder of ['deploy/kubernetes', 'deploy/prometheus'])
   for (const name of readdirSync(folder)) documents(readFileSync(join(folder, name), 'utf8'), name);
 

@@ -73,6 +73,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   valueFrom:
     secretKeyRef: { name: {{ . | quote }}, key: {{ $.Values.adminKey.key | quote }} }
 {{- end }}
+{{ include "skein.settings" . }}
+{{- end }}
+
+{{/* The settings of the values. */}}
+{{- define "skein.settings" -}}
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
   value: {{ include "skein.text" $value | quote }}
