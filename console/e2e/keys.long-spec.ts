@@ -32,10 +32,11 @@ describeConsole('keys and projects', () => {
     await callsOf('acme/most', 3);
     await callsOf('other/some', 2);
     const page = await console.open('/projects', { theme: 'dark' });
-    const projects = page.getByRole('cell', { name: '/' });
+    const table = page.getByRole('table', { name: 'Projects' });
+    const projects = table.getByRole('cell', { name: '/' });
     await projects.first().waitFor();
     expect(await projects.allInnerTexts()).toEqual(['other/some', 'acme/most', 'acme/few']);
-    await page.getByRole('button', { name: 'Calls' }).click();
+    await table.getByRole('button', { name: 'Calls' }).click();
     expect(await projects.allInnerTexts()).toEqual(['acme/most', 'other/some', 'acme/few']);
     expect(page.url()).toContain('sort=-call_count');
     expect(await violations(page)).toEqual([]);
@@ -46,6 +47,29 @@ describeConsole('keys and projects', () => {
     const reader = await console.open('/projects', { key });
     await reader.getByText('You are eve, with the role reader in acme/*.').waitFor();
     await reader.getByText('2 with 4 calls').waitFor();
+  });
+
+  it('shows admins who uses how much of which quota', async () => {
+    const { post } = console.app;
+    await post('/quotas/set', { scope: 'busy/*', calls_per_day: 5, stored_bytes: 1_000_000 });
+    const start = { op_name: 'f', started_at: '2026-01-01T00:00:00Z', inputs: {}, attributes: {} };
+    for (let i = 0; i < 2; i++)
+      await post('/call/start', { start: { project_id: 'busy/a', ...start } });
+    const uses = async () =>
+      (await post('/quotas/query', {})).body.scopes.filter(({ calls }: { calls: number }) => calls);
+    await until(async () =>
+      (await uses()).some(({ scope }: { scope: string }) => scope === 'busy/a'),
+    );
+    const page = await console.open('/projects');
+    const row = page.getByRole('row', { name: 'busy/*' });
+    await row.getByText('2 of 5').waitFor();
+    await row.getByText('of 1 MB').waitFor();
+    await page.getByRole('row', { name: 'busy/a' }).last().waitFor();
+    expect(await violations(page)).toEqual([]);
+    const key = await console.app.aKey('reader', ['busy/*'], 'eve');
+    const reader = await console.open('/projects', { key });
+    await reader.getByText('1 with 2 calls').waitFor();
+    expect(await reader.getByText('Use today').count()).toBe(0);
   });
 
   it('makes a key, shows its secret once, and revokes it', async () => {

@@ -13,6 +13,7 @@ declare module '@tanstack/react-query' {
 interface KeyParts {
   session: [];
   projects: [];
+  uses: [];
   remarks: [project: string, callIds: string[]];
 
   annotationSpecs: [project: string];

@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { Schema } from '../api/client.ts';
 import { MOST_PROJECTS, projectsQuery } from '../api/projects.ts';
-import { type Me, useMe } from '../api/session.ts';
+import { mayActAs, type Me, useMe } from '../api/session.ts';
 import { buttonClass } from '../ui/Button.tsx';
 import { bytes, count } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
+import { UseToday } from './UseToday.tsx';
 import styles from './projects.module.css';
 
 const route = getRouteApi('/projects');
@@ -47,6 +48,7 @@ export function ProjectsPage() {
           onSort={(next) => void navigate({ search: { sort: next } })}
         />
       )}
+      {mayActAs(me, 'admin') && <UseToday />}
     </Page>
   );
 }
