@@ -27,8 +27,16 @@ describe('a database with a migration that the build does not know', () => {
   });
   afterAll(() => folder.remove());
 
+  /** Does what a newer build does: it runs a migration, and applies other functions. */
   const migrateLater = () =>
-    client.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, '${LATER}')`);
+    client.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, '${LATER}');
+      UPDATE sql_files SET hash = 'newer';
+      CREATE OR REPLACE FUNCTION skein_is_trial(op_name text) RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
+  const hasNewerFunctions = async () => {
+    const { rows } = await client.query(`SELECT array_agg(DISTINCT hash) AS hashes,
+      skein_is_trial('') AS is_newer FROM sql_files`);
+    expect(rows).toEqual([{ hashes: ['newer'], is_newer: true }]);
+  };
   const keys = async () => (await client.query('SELECT 1 FROM api_keys')).rowCount;
   const env = (more: Record<string, string> = {}) => ({
     DATABASE_URL: database.url,
@@ -121,6 +129,7 @@ describe('a database with a migration that the build does not know', () => {
     expect(await backup.exit).toBe(0);
     expect(backup.output()).toContain(`schema ${LATER}`);
     await server.stop();
+    await hasNewerFunctions();
   });
 
   it('lets a service that runs go on, also with a worker in the place of a dead one, and refuses a reload', async () => {
@@ -146,6 +155,7 @@ describe('a database with a migration that the build does not know', () => {
     await until(() => server.output().includes('the running workers stay'));
     expect(server.output()).toEqual(refusal);
     await works();
+    await hasNewerFunctions();
     expect(await server.stop()).toBe(0);
   });
 });

@@ -79,21 +79,22 @@ export interface SchemaPolicy {
 }
 
 /**
- * Logs a warning instead of throwing when `allowNewerSchema` is set.
+ * Returns false, with a warning in the log, when the schema is newer than this build and `allowNewerSchema` is set.
  * @throws Error when the database has run migrations that this build does not know
  */
 export async function assertSchemaKnown(
   dataSource: DataSource,
   { allowNewerSchema }: SchemaPolicy,
-): Promise<void> {
+): Promise<boolean> {
   const { unknown } = await schemaState(dataSource);
-  if (unknown.length === 0) return;
+  if (unknown.length === 0) return true;
   const what = `the database has run ${listMigrations(unknown)}. This build is ${describeBuild(dataSource)}`;
   if (!allowNewerSchema)
     throw new Error(
       `${what}: run the newer build, or, in an emergency only, set ALLOW_NEWER_SCHEMA=1`,
     );
   logger.warn(`${what}; ALLOW_NEWER_SCHEMA=1 lets it run`);
+  return false;
 }
 
 /** Returns for example `a migration that this build does not know: Later9999999999999`. */
