@@ -3,7 +3,7 @@ variable "IMAGE" {
   default = "skein"
 }
 variable "VERSION" {
-  default = "0.2.0"
+  default = "0.3.0"
 }
 variable "SOURCE_COMMIT" {
   default = ""
