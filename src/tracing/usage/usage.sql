@@ -32,13 +32,3 @@ BEGIN
   RETURN CASE WHEN 0 <> ANY (found) THEN found END;
 END
 $$;
-
--- Only replicas of an older build call this function, during an upgrade.
-CREATE OR REPLACE FUNCTION skein_usage(usage json, counts_gross boolean)
-RETURNS TABLE (llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint,
-  cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT u.llm_id, u.unknown_kinds, u.prompt_tokens, u.completion_tokens, u.cache_read_input_tokens, u.cache_creation_input_tokens,
-    u.input_tokens
-  FROM skein_detailed_usage(usage, counts_gross) u
-$$;

@@ -3,15 +3,6 @@
 -- the whole project. These functions read a range in the order of one index and may not sort, so no other index fits.
 -- They are plpgsql, so that they are not inlined into a statement that then joins shards.
 
--- Returns the trace of a stored call. Used by processes of the previous version.
-CREATE OR REPLACE FUNCTION skein_trace(project text, call text) RETURNS text
-LANGUAGE plpgsql STABLE PARALLEL SAFE STRICT SET enable_sort = off AS $$
-BEGIN
-  RETURN (
-    SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= call AND c.id <= call ORDER BY c.id LIMIT 1);
-END
-$$;
-
 -- Returns the traces of stored calls, or of their parents, in the order of the calls. Only calls with a `new_trace` are
 -- looked up.
 CREATE OR REPLACE FUNCTION skein_traces(project text, calls text[], parents text[], new_traces text[]) RETURNS text[]
