@@ -53,6 +53,7 @@ import { Media1766541000000 } from './src/platform/database/migrations/176654100
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { CallSources1766590000000 } from './src/platform/database/migrations/1766590000000-call-sources.js';
+import { LegalHolds1766611000000 } from './src/platform/database/migrations/1766611000000-legal-holds.js';
 import { RetentionClock1766610000000 } from './src/platform/database/migrations/1766610000000-retention-clock.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
@@ -95,6 +96,7 @@ import { TrajectoryBatch } from './src/training/trajectories/trajectory-batch.en
 import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.js';
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
 import { Project } from './src/tracing/projects/project.entity.js';
+import { LegalHold } from './src/platform/audit/legal-hold.entity.js';
 import { RetentionClock } from './src/tracing/retention/retention-clock.entity.js';
 import { ProjectUse } from './src/tracing/projects/quotas/project-use.entity.js';
 import { Quota } from './src/tracing/projects/quotas/quota.entity.js';
@@ -126,6 +128,7 @@ export function dataSourceOptions(
       Membership,
       AuditEvent,
       Erasing,
+      LegalHold,
       RetentionClock,
       RetentionPolicy,
       IdempotencyKey,
@@ -212,6 +215,7 @@ export function dataSourceOptions(
       UnknownDurations1766580000000,
       CallSources1766590000000,
       RetentionClock1766610000000,
+      LegalHolds1766611000000,
       Quotas1766630000000,
       WrittenBytes1766631000000,
     ],

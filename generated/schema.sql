@@ -434,6 +434,14 @@ CREATE TABLE kept_trials (
   CONSTRAINT kept_trials_pkey PRIMARY KEY (project_id, run_id, chunk)
 );
 
+CREATE TABLE legal_holds (
+  project_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  user_name text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT legal_holds_pkey PRIMARY KEY (project_id, name)
+);
+
 CREATE TABLE media (
   project_id text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -825,6 +833,8 @@ ALTER TABLE gateway_processes ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE idempotency_keys ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE kept_trials ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE legal_holds ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE media ALTER COLUMN project_id SET STATISTICS 0;
 

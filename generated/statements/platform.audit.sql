@@ -18,3 +18,14 @@ SELECT row_to_json(t)::text AS json FROM (
   WHERE TRUE
   ORDER BY a.created_at DESC, a.id DESC
   LIMIT $1::bigint OFFSET $2::bigint) t; -- a list
+
+-- legal-hold.entity
+DELETE FROM "legal_holds" WHERE ("project_id" = $1 AND "name" = $2);
+
+INSERT INTO "legal_holds" AS "LegalHold"("project_id", "name", "user_name", "created_at") VALUES ($1, $2, $3, DEFAULT) ON CONFLICT DO NOTHING  RETURNING "created_at";
+
+SELECT "LegalHold"."project_id" AS "LegalHold_project_id", "LegalHold"."name" AS "LegalHold_name", "LegalHold"."user_name" AS "LegalHold_user_name", "LegalHold"."created_at" AS "LegalHold_created_at" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1)) ORDER BY "LegalHold"."name" ASC LIMIT 1;
+
+SELECT "LegalHold"."project_id" AS "LegalHold_project_id", "LegalHold"."name" AS "LegalHold_name", "LegalHold"."user_name" AS "LegalHold_user_name", "LegalHold"."created_at" AS "LegalHold_created_at" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1)) ORDER BY "LegalHold"."name" ASC;
+
+SELECT COUNT(1) AS "cnt" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1));

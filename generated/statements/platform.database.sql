@@ -8,6 +8,8 @@ SELECT pg_advisory_xact_lock($1::int, hashtext($2));
 SELECT pg_advisory_xact_lock(hashtextextended($1, $2::bigint));
 
 -- advisory-locks:lockShared
+SELECT pg_advisory_xact_lock_shared($1::int, hashtext($2));
+
 SELECT pg_advisory_xact_lock_shared(hashtextextended($1, $2::bigint));
 
 -- advisory-locks:tryLock

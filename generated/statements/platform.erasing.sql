@@ -117,6 +117,9 @@ SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS key FROM "checkpoint
 SELECT ARRAY[t."name"::text]::text[] AS key FROM "call_indexes" t WHERE t.project_id = $1
   ORDER BY t."name" DESC LIMIT 1;
 
+SELECT ARRAY[t."name"::text]::text[] AS key FROM "legal_holds" t WHERE t.project_id = $1
+  ORDER BY t."name" DESC LIMIT 1;
+
 SELECT ARRAY[t."object_id"::text, t."alias"::text]::text[] AS key FROM "object_aliases" t WHERE t.project_id = $1
   ORDER BY t."object_id" DESC, t."alias" DESC LIMIT 1;
 

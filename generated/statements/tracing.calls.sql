@@ -5,7 +5,8 @@ COPY calls (project_id, id, is_opaque, has_unread_usage, trace_id, source, start
 
 -- calls-erasing.query:startless
 SELECT c.project_id, array_agg(c.id) AS ids FROM (
-  SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at < now() - interval '1 day' ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
+  SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at < now() - interval '1 day'
+  AND NOT EXISTS (SELECT FROM legal_holds h WHERE h.project_id = c.project_id) ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
   GROUP BY c.project_id;
 
 SELECT c.project_id, array_agg(c.id) AS ids FROM (

@@ -60,6 +60,11 @@ export const ERRORS = {
     title: 'The request contradicts what is stored',
     todo: 'Do not send the same request again. Read what is stored.',
   },
+  legal_hold: {
+    status: 409,
+    title: 'A legal hold of the project forbids deletions',
+    todo: 'Send the request again after an admin has released the hold that `detail` names.',
+  },
   request_timeout: {
     status: 408,
     title: 'The request took too long to arrive',

@@ -35,7 +35,7 @@ describe('Idempotency-Key', () => {
   async function everything(): Promise<string> {
     const tables = await app.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class
-        WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname !~ '^(thread|call_slot|project|kept_trials|trial_marks)'
+        WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname !~ '^(thread|call_slot|project|kept_trials|trial_marks|retention_clock)'
         ORDER BY relname`,
     );
     const digests = await Promise.all(

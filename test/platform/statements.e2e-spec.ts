@@ -302,7 +302,7 @@ const SWEEP =
 
 /** Calls without a start that are new, or a day old. A partial index contains only those. */
 const AWAITED =
-  /FROM calls c WHERE c\.op_name IS NULL AND c\.logged_at (IS NULL|< now\(\) - interval '1 day') ORDER/;
+  /FROM calls c WHERE c\.op_name IS NULL AND c\.logged_at (IS NULL|< now\(\) - interval '1 day'\s+AND NOT EXISTS \([^()]+\)) ORDER/;
 
 /** Calls whose usage was read by an older version. A partial index contains only those. */
 const UNREAD = /FROM calls c WHERE \(c\.has_unread_usage/;

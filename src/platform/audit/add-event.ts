@@ -1,12 +1,22 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/database.js';
 import { type DeclaredName, declarations } from '../declared-name.js';
-import { unavailable } from '../errors.js';
+import { ApiError, unavailable } from '../errors.js';
 import { AuditEvent } from './audit-event.entity.js';
+import { holdOf } from './legal-holds.js';
 
 /** The name of an action. Each feature declares its own actions. */
 export type AuditAction = DeclaredName<'action'>;
 export const { names: ACTIONS, declare: auditAction } = declarations('action');
+
+const deletions = new Set<AuditAction>();
+
+/** Declares an action that deletes data of a project. A legal hold refuses it. */
+export function deletionAction(name: string): AuditAction {
+  const action = auditAction(name);
+  deletions.add(action);
+  return action;
+}
 
 /** Declared here because it belongs to a command, which the service does not load. */
 export const BACKUP_CREATE = auditAction('backup.create');
@@ -59,9 +69,20 @@ const insertEvent = (
       detail,
     });
 
-/** Adds an event, in the transaction of the change that it records. */
-export const addEvent = (database: Database, event: NewAuditEvent) =>
-  insertEvent(database, event).execute();
+/**
+ * Adds an event, in the transaction of the change that it records.
+ * @throws ApiError `legal_hold` when a hold of the project forbids the change
+ */
+export async function addEvent(database: Database, event: NewAuditEvent): Promise<void> {
+  const { action, projectId } = event;
+  const hold = projectId && deletions.has(action) ? await holdOf(database, projectId) : null;
+  if (hold !== null)
+    throw new ApiError(
+      'legal_hold',
+      `${projectId} has the legal hold ${JSON.stringify(hold)}: nothing of it is deleted`,
+    );
+  await insertEvent(database, event).execute();
+}
 
 /** Adds an event without another change. It works even while writes are refused because the disk is nearly full. */
 export const addEventAlone = (database: Database, event: NewAuditEvent) =>

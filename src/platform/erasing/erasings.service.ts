@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { type AuditAction, addEvent, auditAction } from '../audit/add-event.js';
+import { holdOf } from '../audit/legal-holds.js';
 import type { Caller } from '../auth/caller.js';
 import { ownerEntity } from '../process/fair-queue.js';
 import { logger } from '../process/logger.js';
@@ -25,6 +26,7 @@ const ERASING_END = auditAction('erasing.end');
 /** Longest wait for an answer. The erasing continues after it. */
 const ANSWER_AFTER_MS = 5000;
 const NOW = () => 'statement_timestamp()';
+const IN_A_MINUTE = () => "statement_timestamp() + interval '1 minute'";
 
 /** Interval of the search for erasings whose process died. */
 const TAKE_OVER_EVERY_MS = 5000;
@@ -152,8 +154,7 @@ export class ErasingsService {
       if (this.pace.signal.aborted) return;
       this.failures.push(error);
       logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
-      const touchedAt = () => "statement_timestamp() + interval '1 minute'";
-      const putOff = () => this.rows.update({ projectId, id }, { touchedAt });
+      const putOff = () => this.rows.update({ projectId, id }, { touchedAt: IN_A_MINUTE });
       await this.database.transaction(putOff).catch(() => {});
     }
   }
@@ -168,7 +169,7 @@ export class ErasingsService {
     }
   }
 
-  /** Returns true when the erasing has ended. */
+  /** Returns true when the erasing has ended, or is put off. */
   private async batch(owner: string, projectId: string, id: string): Promise<boolean> {
     const done = await this.pace.run(owner, () =>
       this.database.transaction({ long: 'write' }, () => this.step(projectId, id)),
@@ -179,7 +180,7 @@ export class ErasingsService {
 
   private async step(projectId: string, id: string): Promise<ErasingStep | null> {
     const [erasing] = await this.database.query(erasingLock(projectId, id));
-    if (!erasing) return null;
+    if (!erasing || (await this.isPutOff(erasing))) return null;
     const step = this.steps.get(erasing.kind);
     if (!step) throw new Error(`this version knows no erasing of the kind ${erasing.kind}`);
     const done = await step(erasing);
@@ -188,6 +189,13 @@ export class ErasingsService {
     if (cursor) await this.rows.update({ projectId, id }, { cursor, counts, touchedAt: NOW });
     else await this.end(erasing, counts);
     return done;
+  }
+
+  /** A legal hold puts off an erasing that has begun. */
+  private async isPutOff({ project_id: projectId, id }: ErasingRow): Promise<boolean> {
+    const isHeld = (await holdOf(this.database, projectId)) !== null;
+    if (isHeld) await this.rows.update({ projectId, id }, { touchedAt: IN_A_MINUTE });
+    return isHeld;
   }
 
   private async end(erasing: ErasingRow, counts: RowCounts): Promise<void> {

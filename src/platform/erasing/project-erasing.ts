@@ -12,7 +12,7 @@ import {
   rowsDelete,
   uploadsDelete,
 } from './project.query.js';
-import { auditAction } from '../audit/add-event.js';
+import { deletionAction } from '../audit/add-event.js';
 
 /** Erased first, because parts can only be added to an upload that has a row. */
 const UPLOADS = 'uploads';
@@ -32,7 +32,7 @@ interface Cursor {
 @Injectable()
 export class ProjectErasing {
   static readonly kind = 'project';
-  static readonly action = auditAction('project.delete');
+  static readonly action = deletionAction('project.delete');
   private readonly tables: ErasableTable[];
 
   constructor(

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError } from '../../platform/errors.js';
@@ -26,7 +26,7 @@ import {
   statsQuery,
 } from './annotation-queues.query.js';
 
-const QUEUE_DELETE = auditAction('annotation_queues.delete');
+const QUEUE_DELETE = deletionAction('annotation_queues.delete');
 
 @Injectable()
 export class AnnotationQueuesService {

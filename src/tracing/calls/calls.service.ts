@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   ApiError,
@@ -68,7 +68,7 @@ import { CALLS } from './call.entity.js';
 import type { CallSource } from '../conventions/call-source.js';
 import { DerivedDataRegistry } from './erasing/derived-data.service.js';
 
-const CALLS_DELETE = auditAction('calls.delete');
+const CALLS_DELETE = deletionAction('calls.delete');
 
 export type ItemAnswer = CallStartedDto | Record<string, never> | RefusedItem;
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Decimal, printDecimals } from '../../platform/json/decimal.js';
 import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
@@ -41,7 +41,7 @@ import { storedUsage } from '../usage/stored-usage.js';
 import { storable } from '../../platform/query/columns.js';
 import { COSTS } from './cost.entity.js';
 
-const COST_PURGE = auditAction('cost.purge');
+const COST_PURGE = deletionAction('cost.purge');
 
 const MAX_MODELS = 1000;
 /** Price changes of a project inside one window of statistics. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { Any, IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest, type RefusedItem, refusedItem } from '../../platform/errors.js';
 import { hasOpaqueEscapes, MAX_DEPTH, skipValue } from '../../platform/json/json-grammar.js';
@@ -36,8 +36,8 @@ import { serverMembers, isAnnotation } from './feedback-rules.js';
 
 export type { MergeableFeedback };
 
-const FEEDBACK_REPLACE = auditAction('feedback.replace');
-const FEEDBACK_PURGE = auditAction('feedback.purge');
+const FEEDBACK_REPLACE = deletionAction('feedback.replace');
+const FEEDBACK_PURGE = deletionAction('feedback.purge');
 
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 

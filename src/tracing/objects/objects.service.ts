@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { addEvent, auditAction, MAX_AUDITED } from '../../platform/audit/add-event.js';
+import { addEvent, deletionAction, MAX_AUDITED } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -34,7 +34,7 @@ import {
 import { resolveAliases } from './labels/alias-resolution.js';
 import { OBJECTS } from './object-version.entity.js';
 
-const OBJS_DELETE = auditAction('objs.delete');
+const OBJS_DELETE = deletionAction('objs.delete');
 
 /**
  * Versions of one batch. Sizes of values, tags and aliases differ by a factor of a million, so the previous batch does

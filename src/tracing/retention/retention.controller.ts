@@ -4,6 +4,7 @@ import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {
+  LegalHoldDto,
   RetentionAnswerDto,
   RetentionDto,
   RetentionReadDto,
@@ -24,7 +25,24 @@ export class RetentionController {
     return this.retention.set(body, caller);
   }
 
-  /** Reads how long a project keeps calls and their payloads. */
+  /**
+   * Sets a legal hold of a project. While it is set, retention erases nothing of the project, and requests that delete
+   * something are refused.
+   */
+  @Operation('hold', 'admin')
+  @Idempotent()
+  hold(@Body() body: LegalHoldDto, @Ctx() { caller }: Context): Promise<RetentionAnswerDto> {
+    return this.retention.hold(body, caller);
+  }
+
+  /** Releases a legal hold of a project. */
+  @Operation('release', 'admin')
+  @Idempotent()
+  release(@Body() body: LegalHoldDto, @Ctx() { caller }: Context): Promise<RetentionAnswerDto> {
+    return this.retention.release(body, caller);
+  }
+
+  /** Reads how long a project keeps calls and their payloads, and its legal holds. */
   @Operation('read', 'reader')
   read(@Body() { project_id }: RetentionReadDto): Promise<RetentionAnswerDto> {
     return this.retention.read(project_id);

@@ -1,8 +1,10 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { AnyJson, IsProjectId } from '../../platform/http/dto.js';
+import { AnyJson, IsProjectId, IsText } from '../../platform/http/dto.js';
 
 /** A century. */
 const MAX_DAYS = 36_500;
+const MAX_HOLD_NAME = 128;
 
 export class RetentionReadDto {
   @IsProjectId() project_id!: string;
@@ -19,10 +21,25 @@ export class RetentionDto {
   @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) payload_days?: number | null;
 }
 
+export class LegalHoldDto {
+  @IsProjectId() project_id!: string;
+  /** The number of a case, for example. Refused deletions tell it. */
+  @IsText(MAX_HOLD_NAME, { min: 1 }) name!: string;
+}
+
+export class LegalHoldAnswerDto {
+  name!: string;
+  /** Name of the user who set it. */
+  user!: string;
+  @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: Date;
+}
+
 export class RetentionAnswerDto {
   project_id!: string;
   calls_days!: number | null;
   payload_days!: number | null;
+  /** While there is a legal hold, nothing of the project is erased. */
+  holds!: LegalHoldAnswerDto[];
 }
 
 /** The retention of calls, under the names of published clients. */

@@ -1,11 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
+import { LegalHold } from '../../platform/audit/legal-hold.entity.js';
+import { stopErasing } from '../../platform/audit/legal-holds.js';
+import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import type { RetentionAnswerDto, RetentionDto } from './retention.dto.js';
+import type { LegalHoldDto, RetentionAnswerDto, RetentionDto } from './retention.dto.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
 
 const RETENTION_SET = auditAction('retention.set');
+const HOLD_SET = auditAction('retention.hold');
+const HOLD_RELEASE = auditAction('retention.release');
+
+const MAX_HOLDS = 20;
 
 @Injectable()
 export class RetentionService {
@@ -25,7 +32,29 @@ export class RetentionService {
         projectId,
         detail,
       });
-      return { project_id: projectId, ...detail };
+      return this.read(projectId);
+    });
+  }
+
+  hold({ project_id: projectId, name }: LegalHoldDto, by: Caller): Promise<RetentionAnswerDto> {
+    return this.database.transaction(async () => {
+      await this.database.query(stopErasing(projectId));
+      const holds = this.database.repository(LegalHold);
+      if (await holds.existsBy({ projectId, name })) return this.read(projectId);
+      if ((await holds.countBy({ projectId })) >= MAX_HOLDS)
+        throw new ApiError('too_large', `a project has at most ${MAX_HOLDS} legal holds`);
+      await holds.insert({ projectId, name, userName: by.userName });
+      await addEvent(this.database, { action: HOLD_SET, by, projectId, target: name });
+      return this.read(projectId);
+    });
+  }
+
+  release({ project_id: projectId, name }: LegalHoldDto, by: Caller): Promise<RetentionAnswerDto> {
+    return this.database.transaction(async () => {
+      const { affected } = await this.database.repository(LegalHold).delete({ projectId, name });
+      if (!affected) throw new ApiError('not_found', 'the project has no legal hold of this name');
+      await addEvent(this.database, { action: HOLD_RELEASE, by, projectId, target: name });
+      return this.read(projectId);
     });
   }
 
@@ -43,6 +72,14 @@ export class RetentionService {
   async read(projectId: string): Promise<RetentionAnswerDto> {
     const policy = await this.database.repository(RetentionPolicy).findOneBy({ projectId });
     const { callsDays = null, payloadDays = null } = policy ?? {};
-    return { project_id: projectId, calls_days: callsDays, payload_days: payloadDays };
+    const held = await this.database
+      .repository(LegalHold)
+      .find({ where: { projectId }, order: { name: 'ASC' } });
+    const holds = held.map(({ name, userName, createdAt }) => ({
+      name,
+      user: userName,
+      created_at: createdAt,
+    }));
+    return { project_id: projectId, calls_days: callsDays, payload_days: payloadDays, holds };
   }
 }

@@ -5,6 +5,7 @@ import {
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/erasing/calls-erasing.service.js';
+import { holdOf } from '../../platform/audit/legal-holds.js';
 import { logger } from '../../platform/process/logger.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
@@ -23,7 +24,7 @@ const SWEEP = oneLock(125_779_852_814_702);
 /** Far less than a day, which is what a jump of the clock is told by. Sweeps may be a day apart. */
 const LOOK_EVERY_MS = 600_000;
 
-/** Returned when another process is sweeping. */
+/** Returned when another process is sweeping, or the project has a legal hold. */
 const TAKEN = Symbol('taken');
 
 /**
@@ -174,7 +175,9 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   private batch<T>(projectId: string, work: () => Promise<T>): Promise<T | typeof TAKEN> {
     const alone = async () => {
       const [row] = await this.database.query(tryLock(SWEEP));
-      return row!.is_mine ? work() : TAKEN;
+      if (!row!.is_mine) return TAKEN;
+      const isHeld = projectId !== '' && (await holdOf(this.database, projectId)) !== null;
+      return isHeld ? TAKEN : work();
     };
     return this.pace.run(`${ownerEntity(projectId)}/retention`, () =>
       this.database.transaction({ long: 'bulk' }, alone),

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { finalConflict, invalidRequest } from '../../platform/errors.js';
@@ -38,8 +38,8 @@ import { modelLock, type ModelKey } from '../preview.query.js';
 import { SPLIT } from '../trajectory-rules.js';
 import { Model, MODELS } from './model.entity.js';
 
-const MODELS_DELETE = auditAction('models.delete');
-const CHECKPOINTS_DELETE = auditAction('checkpoints.delete');
+const MODELS_DELETE = deletionAction('models.delete');
+const CHECKPOINTS_DELETE = deletionAction('checkpoints.delete');
 
 /** Creates, lists and deletes models and checkpoints, and stores logged trajectory groups. */
 @Injectable()

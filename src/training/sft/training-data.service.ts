@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { readMediaType } from '../../platform/http/body.guard.js';
@@ -19,7 +19,7 @@ import type {
 import { DATA_URL, dataLock, dataPage, jobsOfData } from './sft.query.js';
 import { TrainingData } from './training-data.entity.js';
 
-const DATA_DELETE = auditAction('training_data.delete');
+const DATA_DELETE = deletionAction('training_data.delete');
 export const JSONL = ['application/jsonl', 'application/x-ndjson', 'application/octet-stream'];
 
 @Injectable()

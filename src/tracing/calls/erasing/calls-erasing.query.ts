@@ -94,7 +94,8 @@ export const endedCalls = (
 const AWAITED = sql`interval '1 day'`;
 
 const IS_UNNOTICED = sql`c.op_name IS NULL AND c.logged_at IS NULL`;
-const IS_OVERDUE = sql`c.op_name IS NULL AND c.logged_at < now() - ${AWAITED}`;
+const IS_OVERDUE = sql`c.op_name IS NULL AND c.logged_at < now() - ${AWAITED}
+  AND NOT EXISTS (SELECT FROM legal_holds h WHERE h.project_id = c.project_id)`;
 
 interface CallsOfProject {
   project_id: string;

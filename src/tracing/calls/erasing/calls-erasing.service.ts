@@ -37,10 +37,11 @@ import { Turns } from '../ingest/turns.service.js';
 import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
-import { type Actor, auditAction, MAX_AUDITED } from '../../../platform/audit/add-event.js';
+import { type Actor, deletionAction, MAX_AUDITED } from '../../../platform/audit/add-event.js';
+import { awaitHolds } from '../../../platform/audit/legal-holds.js';
 import { DerivedDataRegistry } from './derived-data.service.js';
 
-const CALLS_PURGE = auditAction('calls.purge');
+const CALLS_PURGE = deletionAction('calls.purge');
 
 export type { CallCursor };
 
@@ -165,8 +166,10 @@ export class CallsErasingService {
     write: typeof overdueErase,
   ): Promise<number> {
     let count = 0;
-    for (const { project_id, ids } of await this.database.query(found))
+    for (const { project_id, ids } of await this.database.query(found)) {
+      await this.database.query(awaitHolds(project_id));
       count += (await this.database.query(write(project_id, ids))).length;
+    }
     return count;
   }
 

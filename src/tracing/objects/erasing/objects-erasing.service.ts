@@ -17,9 +17,9 @@ import type { ObjectsPurgeDto } from '../objects.dto.js';
 import { lockQuery, promoteQuery } from '../objects.query.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
 import { OBJECTS } from '../object-version.entity.js';
-import { auditAction } from '../../../platform/audit/add-event.js';
+import { deletionAction } from '../../../platform/audit/add-event.js';
 
-const OBJS_PURGE = auditAction('objs.purge');
+const OBJS_PURGE = deletionAction('objs.purge');
 
 const KIND = 'objects';
 /** Versions of one batch, since a value may be as large as a request body. */
