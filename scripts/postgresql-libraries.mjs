@@ -5,7 +5,10 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inTemporaryFolder } from './temporary-folder.mjs';
 
-/** For each library: its vendor and product in the CPE, its files, and its version behind the name of a file. */
+/**
+ * For each library: its vendor and product in the CPE, its files, and its version behind the name of a file.
+ * @type {[string, RegExp, RegExp?][]}
+ */
 const LIBRARIES = [
   ['postgresql:postgresql', /^(postgres|initdb|pg_ctl|lib(pq|ecpg|pgtypes))/, /SQL (\d+\.\d+) on/],
   ['openssl:openssl', /^lib(crypto|ssl)/, /OpenSSL (\d\S+) +\d+ \w+ \d{4}/],
