@@ -54,6 +54,7 @@ import { EventTimes1766540000000 } from './src/platform/database/migrations/1766
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { CallSources1766590000000 } from './src/platform/database/migrations/1766590000000-call-sources.js';
 import { LegalHolds1766611000000 } from './src/platform/database/migrations/1766611000000-legal-holds.js';
+import { RetentionByClass1766612000000 } from './src/platform/database/migrations/1766612000000-retention-by-class.js';
 import { RetentionClock1766610000000 } from './src/platform/database/migrations/1766610000000-retention-clock.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
@@ -216,6 +217,7 @@ export function dataSourceOptions(
       CallSources1766590000000,
       RetentionClock1766610000000,
       LegalHolds1766611000000,
+      RetentionByClass1766612000000,
       Quotas1766630000000,
       WrittenBytes1766631000000,
     ],

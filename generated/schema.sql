@@ -601,6 +601,8 @@ CREATE TABLE retention_policies (
   payload_days integer,
   payload_cursor json,
   walk_started_at timestamp with time zone NOT NULL DEFAULT now(),
+  feedback_days integer,
+  is_default boolean NOT NULL DEFAULT false,
   CONSTRAINT retention_policies_pkey PRIMARY KEY (project_id)
 );
 

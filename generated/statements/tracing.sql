@@ -49,16 +49,14 @@ SELECT row_to_json(t)::text FROM (
   GROUP BY w.bucket, w."k0", r.key) a
   ORDER BY a.bucket, a.keys::text COLLATE "C", a.kind, a.name COLLATE "C") t; -- a list
 
--- feedback-erasing.query:feedbackErase
-WITH doomed AS MATERIALIZED (
-  SELECT f.id FROM unnest($1::text[]) r (ref) CROSS JOIN LATERAL (
+-- feedback-erasing.query:eraseOf
+WITH doomed AS MATERIALIZED (SELECT f.id FROM unnest($1::text[]) r (ref) CROSS JOIN LATERAL (
   (SELECT f.id FROM feedback f WHERE f.project_id = $2 AND f.ref >= r.ref AND f.ref <= r.ref
   ORDER BY f.ref, f.id LIMIT $3::bigint)
   UNION ALL
   (SELECT f.id FROM feedback f WHERE f.project_id = $4 AND f.ref > r.ref || '/' AND f.ref < r.ref || '0'
   ORDER BY f.ref, f.id LIMIT $5::bigint)) f
-  LIMIT $6::bigint
-  ), locked AS MATERIALIZED (
+  LIMIT $6::bigint), locked AS MATERIALIZED (
   SELECT f.id FROM feedback f WHERE f.project_id = $7 AND f.id IN (SELECT id FROM doomed)
   ORDER BY f.id FOR UPDATE
   )

@@ -1,5 +1,5 @@
 // SQL: a batch is locked and erased in one statement.
-import { sql } from '../platform/query/sql.js';
+import { sql, type Sql } from '../platform/query/sql.js';
 
 /** Pieces of feedback that one transaction erases. Their call is erased when none is left. */
 export const MAX_FEEDBACK = 1000;
@@ -10,16 +10,28 @@ export const MAX_FEEDBACK = 1000;
  * Each look-up is a range in the order of `feedback_ref_idx`. In a table that was never analysed, PostgreSQL treats all
  * indexes that begin with `project_id` as equal, and would read the whole project for each ref.
  */
-export const feedbackErase = (projectId: string, refs: readonly string[]) => sql`
-  WITH doomed AS MATERIALIZED (
-    SELECT f.id FROM unnest(${refs}::text[]) r (ref) CROSS JOIN LATERAL (
+export const feedbackErase = (projectId: string, refs: readonly string[]) =>
+  eraseOf(
+    projectId,
+    sql`SELECT f.id FROM unnest(${refs}::text[]) r (ref) CROSS JOIN LATERAL (
       (SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.ref >= r.ref AND f.ref <= r.ref
         ORDER BY f.ref, f.id LIMIT ${MAX_FEEDBACK}::bigint)
       UNION ALL
       (SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.ref > r.ref || '/' AND f.ref < r.ref || '0'
         ORDER BY f.ref, f.id LIMIT ${MAX_FEEDBACK}::bigint)) f
-    LIMIT ${MAX_FEEDBACK}::bigint
-  ), locked AS MATERIALIZED (
+    LIMIT ${MAX_FEEDBACK}::bigint`,
+  );
+
+/** Erases up to `MAX_FEEDBACK` pieces of feedback that are older than a time. */
+export const olderFeedbackErase = (projectId: string, before: string) =>
+  eraseOf(
+    projectId,
+    sql`SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.created_at < ${before}::timestamptz
+      ORDER BY f.created_at, f.id LIMIT ${MAX_FEEDBACK}::bigint`,
+  );
+
+const eraseOf = (projectId: string, doomed: Sql) => sql`
+  WITH doomed AS MATERIALIZED (${doomed}), locked AS MATERIALIZED (
     SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.id IN (SELECT id FROM doomed)
     ORDER BY f.id FOR UPDATE
   )

@@ -57,13 +57,20 @@ describe('retention', () => {
 
   it('is for ever until it is set, and answers what was set', async () => {
     const project_id = aProject();
-    const never = { project_id, calls_days: null, payload_days: null, holds: [] };
-    expect(await done('/retention/read', { project_id })).toEqual(never);
-    const policy = { project_id, calls_days: 30, payload_days: 7 };
+    const never = {
+      project_id,
+      calls_days: null,
+      payload_days: null,
+      feedback_days: null,
+      holds: [],
+    };
+    expect(await done('/retention/read', { project_id })).toEqual({ ...never, is_default: true });
+    const policy = { project_id, calls_days: 30, payload_days: 7, feedback_days: 90 };
     for (const path of ['/retention/set', '/retention/read'])
-      expect(await done(path, policy)).toEqual({ ...policy, holds: [] });
-    expect(await done('/retention/set', { project_id })).toEqual(never);
-    expect(await done('/retention/read', { project_id })).toEqual(never);
+      expect(await done(path, policy)).toEqual({ ...policy, is_default: false, holds: [] });
+    const own = { ...never, is_default: false };
+    expect(await done('/retention/set', { project_id })).toEqual(own);
+    expect(await done('/retention/read', { project_id })).toEqual(own);
   });
 
   it.each([
@@ -71,6 +78,8 @@ describe('retention', () => {
     ['calls_days', 36_501],
     ['payload_days', 1.5],
     ['payload_days', '7'],
+    ['feedback_days', 0],
+    ['feedback_days', [7]],
   ])('refuses a policy whose %s is %j', async (field, value) => {
     const { status, body } = await app.post('/retention/set', {
       project_id: aProject(),
@@ -100,6 +109,24 @@ describe('retention', () => {
     expect(await idsIn(neighbour)).toHaveLength(4);
   });
 
+  it('erases feedback that is older, and leaves its call and what is younger', async () => {
+    const [project_id, neighbour] = [aProject(), aProject()];
+    for (const project of [project_id, neighbour]) {
+      await aCall(project, 31);
+      await app.query(
+        `INSERT INTO feedback (project_id, id, created_at, feedback_type, ref, user_id, payload)
+         SELECT $1, 'f' || n, now() - n * interval '1 hour', 'x', $2, 'ada', '{}' FROM generate_series(1, 1300) n`,
+        [project, refOf(project, 'call/d31')],
+      );
+    }
+    await done('/retention/set', { project_id, feedback_days: 1 });
+    await swept();
+    const count = async (project: string) =>
+      (await app.query('SELECT FROM feedback WHERE project_id = $1', [project])).length;
+    expect([await count(project_id), await count(neighbour)]).toEqual([23, 1300]);
+    expect(await idsIn(project_id)).toEqual(['d31']);
+  });
+
   it('takes payloads and keeps names, times, status, usage, costs and threads', async () => {
     const project_id = aProject();
     const price = {
@@ -114,6 +141,24 @@ describe('retention', () => {
     await refreshed(app, 'threads');
     const before = await callsIn(project_id);
     const threads = linesOf(await app.post('/threads/stream_query', { project_id }));
+    const [start, end] = [daysAgo(20), daysAgo(0)];
+    const statistics = () =>
+      done('/calls/stats', {
+        ...{ project_id, start, end, granularity: 86_400 },
+        call_metrics: [
+          { metric: 'call_count' },
+          { metric: 'error_count' },
+          { metric: 'latency_ms' },
+        ],
+        usage_metrics: [{ metric: 'total_tokens' }, { metric: 'total_cost' }],
+      });
+    const found = () => {
+      const text = { $convert: { input: { $getField: 'inputs' }, to: 'string' } };
+      const contains = { $contains: { input: text, substr: { $literal: 'mmm' } } };
+      return done('/calls/query', { project_id, query: { $expr: contains } });
+    };
+    const counted = await statistics();
+    expect((await found()).calls).toHaveLength(2);
     await done('/retention/set', { project_id, payload_days: 7 });
     await swept();
 
@@ -126,6 +171,8 @@ describe('retention', () => {
     expect(before[0].summary.svc.costs.ours.prompt_tokens_total_cost).toBe(0.75);
     expect(after).toEqual([kept(before[0]), kept(before[1]), before[2]]);
     expect(linesOf(await app.post('/threads/stream_query', { project_id }))).toEqual(threads);
+    expect(await statistics()).toEqual(counted);
+    expect((await found()).calls.map(({ id }: any) => id)).toEqual(['d6']);
     expect(await app.query('SELECT FROM thread_marks')).toEqual([]);
     const old = `SELECT FROM calls c WHERE project_id = $1 AND id <> 'd6' AND strpos(c::text, 'm"') > 0`;
     expect(await app.query(old, [project_id])).toEqual([]);

@@ -24,6 +24,7 @@ it('takes what it is given, and an empty variable for an absent one', () => {
     LOG_FORMAT: 'pretty',
     DATA_DIR: '',
     TRUST_PROXY: '10.0.0.0/8, ::1',
+    RETENTION_DEFAULT: 'calls=90, payloads=30',
   };
   expect(loadConfig(env)).toMatchObject({
     port: 0,
@@ -32,6 +33,7 @@ it('takes what it is given, and an empty variable for an absent one', () => {
     logFormat: 'pretty',
     trustProxy: ['10.0.0.0/8', '::1'],
     dataDir: './data',
+    retentionDefault: { calls: 90, payloads: 30, feedback: null },
   });
 });
 
@@ -53,6 +55,10 @@ it.each([
   ['ALLOWED_HOSTS', 'http://a'],
   ['ALLOWED_HOSTS', 'a:3000'],
   ['DATABASE_URL', 'mysql://x'],
+  ['RETENTION_DEFAULT', '30'],
+  ['RETENTION_DEFAULT', 'calls=0'],
+  ['RETENTION_DEFAULT', 'calls=30,spans=7'],
+  ['RETENTION_DEFAULT', 'feedback=36501'],
   ['POSTGRES_SETTINGS', 'work_mem'],
   ['POSTGRES_SETTINGS', 'work_mem=1MB --help'],
 ])('refuses %s=%s by the name of the variable', (name, value) => {

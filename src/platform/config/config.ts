@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { integer, InvalidSetting, oneOf, type SettingReader, settingValue } from './setting.js';
+import { readRetentionDefault } from './retention-settings.js';
 import { backupSettings } from './backup-settings.js';
 import { databaseUrl } from './database-url.js';
 import { gatewaySettings } from './gateway-settings.js';
@@ -177,6 +178,8 @@ export function loadConfig(
       1,
       DAY_SECONDS,
     ]),
+    /** Retention of projects without a policy of their own; null for ever. */
+    retentionDefault: readRetentionDefault(setting),
     ...backupSettings(setting),
     ...signInSettings(setting),
     ...gatewaySettings(setting, maxBodyBytes),

@@ -17,7 +17,7 @@ import { RetentionService } from './retention.service.js';
 export class RetentionController {
   constructor(private readonly retention: RetentionService) {}
 
-  /** Sets how long a project keeps calls and their payloads. Older ones are erased in the background. */
+  /** Sets how long a project keeps calls, payloads and feedback. Older ones are erased in the background. */
   @Operation('set', 'admin')
   @BeyondQuotas()
   @Idempotent()
@@ -42,7 +42,7 @@ export class RetentionController {
     return this.retention.release(body, caller);
   }
 
-  /** Reads how long a project keeps calls and their payloads, and its legal holds. */
+  /** Reads how long a project keeps calls, payloads and feedback, and its legal holds. */
   @Operation('read', 'reader')
   read(@Body() { project_id }: RetentionReadDto): Promise<RetentionAnswerDto> {
     return this.retention.read(project_id);
@@ -54,7 +54,7 @@ export class RetentionController {
 export class TtlSettingsController {
   constructor(private readonly retention: RetentionService) {}
 
-  /** Sets how long a project keeps calls. The retention of payloads does not change. */
+  /** Sets how long a project keeps calls. The retention of payloads and feedback does not change. */
   @Operation('update', 'admin')
   @BeyondQuotas()
   @Idempotent()

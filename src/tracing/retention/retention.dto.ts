@@ -1,9 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { MAX_RETENTION_DAYS } from '../../platform/config/retention-settings.js';
 import { AnyJson, IsProjectId, IsText } from '../../platform/http/dto.js';
 
-/** A century. */
-const MAX_DAYS = 36_500;
 const MAX_HOLD_NAME = 128;
 
 export class RetentionReadDto {
@@ -13,12 +12,14 @@ export class RetentionReadDto {
 export class RetentionDto {
   @IsProjectId() project_id!: string;
   /** Calls are erased this many days after their start, with the feedback on them. Null or absent: never. */
-  @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) calls_days?: number | null;
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_RETENTION_DAYS) calls_days?: number | null;
   /**
    * The inputs, output, attributes and spans of calls are erased this many days after their start, and the summary
    * except for its usage. Names, times, status, usage and costs remain. Null or absent: never.
    */
-  @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) payload_days?: number | null;
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_RETENTION_DAYS) payload_days?: number | null;
+  /** Feedback is erased this many days after it was given, also while its call remains. Null or absent: never. */
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_RETENTION_DAYS) feedback_days?: number | null;
 }
 
 export class LegalHoldDto {
@@ -38,6 +39,9 @@ export class RetentionAnswerDto {
   project_id!: string;
   calls_days!: number | null;
   payload_days!: number | null;
+  feedback_days!: number | null;
+  /** True if the project has no policy of its own: then the service's `RETENTION_DEFAULT` applies. */
+  is_default!: boolean;
   /** While there is a legal hold, nothing of the project is erased. */
   holds!: LegalHoldAnswerDto[];
 }
@@ -46,7 +50,7 @@ export class RetentionAnswerDto {
 export class TtlSettingsDto {
   @IsProjectId() project_id!: string;
   /** Days after which calls are erased, with the feedback on them. Null or absent: never. */
-  @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) retention_days?: number | null;
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_RETENTION_DAYS) retention_days?: number | null;
   /** Ignored: the server sets it from the key. */
   @IsOptional() @AnyJson() svc_user_id?: string | null;
 }

@@ -1,8 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { LegalHold } from '../../platform/audit/legal-hold.entity.js';
 import { stopErasing } from '../../platform/audit/legal-holds.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { LegalHoldDto, RetentionAnswerDto, RetentionDto } from './retention.dto.js';
@@ -14,18 +15,37 @@ const HOLD_RELEASE = auditAction('retention.release');
 
 const MAX_HOLDS = 20;
 
+const FOR_EVER = { calls: null, payloads: null, feedback: null };
+const REPLACED = [
+  'calls_days',
+  'payload_days',
+  'feedback_days',
+  'is_default',
+  'payload_cursor',
+  'walk_started_at',
+];
+
 @Injectable()
 export class RetentionService {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
 
   set(body: RetentionDto, caller: Caller): Promise<RetentionAnswerDto> {
     const { project_id: projectId, calls_days = null, payload_days = null } = body;
-    const detail = { calls_days, payload_days };
-    const policy = { projectId, callsDays: calls_days, payloadDays: payload_days };
-    const replaced = ['calls_days', 'payload_days', 'payload_cursor', 'walk_started_at'];
+    const { feedback_days = null } = body;
+    const detail = { calls_days, payload_days, feedback_days };
+    const policy = {
+      projectId,
+      callsDays: calls_days,
+      payloadDays: payload_days,
+      feedbackDays: feedback_days,
+      isDefault: false,
+    };
     return this.database.transaction(async () => {
       const insert = this.database.repository(RetentionPolicy).createQueryBuilder().insert();
-      await insert.values(policy).orUpdate(replaced, ['project_id']).execute();
+      await insert.values(policy).orUpdate(REPLACED, ['project_id']).execute();
       await addEvent(this.database, {
         action: RETENTION_SET,
         by: caller,
@@ -64,14 +84,22 @@ export class RetentionService {
     caller: Caller,
   ): Promise<RetentionAnswerDto> {
     return this.database.transaction(async () => {
-      const { payload_days } = await this.read(projectId);
-      return this.set({ project_id: projectId, calls_days, payload_days }, caller);
+      const { payload_days, feedback_days } = await this.read(projectId);
+      return this.set({ project_id: projectId, calls_days, payload_days, feedback_days }, caller);
     });
   }
 
   async read(projectId: string): Promise<RetentionAnswerDto> {
     const policy = await this.database.repository(RetentionPolicy).findOneBy({ projectId });
-    const { callsDays = null, payloadDays = null } = policy ?? {};
+    const isDefault = policy?.isDefault ?? true;
+    const { calls, payloads, feedback } = this.config.retentionDefault ?? FOR_EVER;
+    const days = isDefault
+      ? { calls_days: calls, payload_days: payloads, feedback_days: feedback }
+      : {
+          calls_days: policy!.callsDays,
+          payload_days: policy!.payloadDays,
+          feedback_days: policy!.feedbackDays,
+        };
     const held = await this.database
       .repository(LegalHold)
       .find({ where: { projectId }, order: { name: 'ASC' } });
@@ -80,6 +108,6 @@ export class RetentionService {
       user: userName,
       created_at: createdAt,
     }));
-    return { project_id: projectId, calls_days: callsDays, payload_days: payloadDays, holds };
+    return { project_id: projectId, ...days, is_default: isDefault, holds };
   }
 }

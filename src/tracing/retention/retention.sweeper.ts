@@ -13,10 +13,19 @@ import { Database } from '../../platform/database/database.js';
 import type { RowCounts } from '../../platform/erasing/erasings.query.js';
 import { ErasingsService, addCounts } from '../../platform/erasing/erasings.service.js';
 import { Pace } from '../../platform/erasing/pace.js';
+import { FEEDBACK } from '../feedback/feedback.entity.js';
+import { olderFeedbackErase } from '../feedback-erasing.query.js';
 import { ownerEntity } from '../../platform/process/fair-queue.js';
 import { RetentionClockService } from './retention-clock.service.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
-import { type DuePolicy, duePolicies, walksRestart } from './retention.query.js';
+import {
+  defaultsDelete,
+  defaultsInsert,
+  defaultsUpdate,
+  type DuePolicy,
+  duePolicies,
+  walksRestart,
+} from './retention.query.js';
 
 /** Held for each batch, so that one replica erases at a time. */
 const SWEEP = oneLock(125_779_852_814_702);
@@ -67,6 +76,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   }
 
   private async applyAll(): Promise<void> {
+    await this.applyDefault();
     await this.database.transaction(() => this.database.query(walksRestart()));
     const due = await this.database.query(duePolicies());
     const lines = new Map<string, Promise<void>>();
@@ -82,6 +92,16 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     const failure = ends.find(({ status }) => status === 'rejected');
     if (failure) throw (failure as PromiseRejectedResult).reason;
     await this.forgetStartless();
+  }
+
+  /** Projects without a policy of their own have a stored one, which holds the cursor of its walk. */
+  private async applyDefault(): Promise<void> {
+    const { retentionDefault } = this.config;
+    const statements = retentionDefault
+      ? [defaultsUpdate(retentionDefault), defaultsInsert(retentionDefault)]
+      : [defaultsDelete()];
+    for (const statement of statements)
+      await this.database.transaction(() => this.database.query(statement));
   }
 
   private async applyOne(policy: DuePolicy): Promise<void> {
@@ -100,13 +120,14 @@ export class RetentionSweeper implements OnApplicationBootstrap {
 
   /** Applies a policy. Returns the number of erased rows by kind. */
   private async apply(policy: DuePolicy): Promise<RowCounts> {
-    const { project_id, calls_before, payloads_before, payload_cursor } = policy;
+    const { project_id, calls_before, payloads_before, feedback_before, payload_cursor } = policy;
     let erased: RowCounts = {};
     const add = (counts: RowCounts) => {
       this.erasings.count('retention', counts);
       erased = addCounts(erased, counts);
     };
     if (calls_before) await this.eraseCalls(project_id, calls_before, add);
+    if (feedback_before) await this.eraseFeedback(project_id, feedback_before, add);
     if (payloads_before) await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
     return erased;
   }
@@ -123,6 +144,19 @@ export class RetentionSweeper implements OnApplicationBootstrap {
       add(done.counts);
       cursor = done.cursor;
     }
+  }
+
+  private eraseFeedback(
+    projectId: string,
+    before: string,
+    add: (counts: RowCounts) => void,
+  ): Promise<void> {
+    const step = async () => {
+      const erased = await this.database.query(olderFeedbackErase(projectId, before));
+      if (erased.length > 0) this.database.changes.note(projectId, FEEDBACK);
+      return erased.length;
+    };
+    return this.untilNone(projectId, step, (feedback) => add({ feedback }));
   }
 
   private async erasePayloads(
@@ -145,21 +179,23 @@ export class RetentionSweeper implements OnApplicationBootstrap {
    * after an erasing.
    */
   private async forgetStartless(): Promise<void> {
-    await this.untilNone(() => this.calls.noteStartless());
+    await this.untilNone('', () => this.calls.noteStartless());
     await this.untilNone(
+      '',
       () => this.calls.eraseStartless(),
       (calls) => this.erasings.count('retention', { calls_without_start: calls }),
     );
   }
 
   private async untilNone(
+    projectId: string,
     step: () => Promise<number>,
-    then = (_calls: number) => {},
+    then = (_rows: number) => {},
   ): Promise<void> {
     for (;;) {
-      const calls = await this.batch('', step);
-      if (calls === TAKEN || calls === 0) return;
-      then(calls);
+      const rows = await this.batch(projectId, step);
+      if (rows === TAKEN || rows === 0) return;
+      then(rows);
     }
   }
 
