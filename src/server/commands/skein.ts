@@ -25,6 +25,10 @@ const COMMANDS: Record<string, Command> = {
     about: 'put a backup into an empty database',
     run: () => import('./restore.cli.js'),
   },
+  erased: {
+    about: 'say where erased data is left, and remove it',
+    run: () => import('./erased.cli.js'),
+  },
   distribute: {
     about: 'spread the tables over a Citus cluster',
     run: () => import('./distribute.cli.js'),
