@@ -132,7 +132,7 @@ describe('the audit', () => {
       'retention is set',
       async (project_id, key) => {
         await done('/retention/set', { project_id, payload_days: 3 }, { key });
-        const detail = { calls_days: null, payload_days: 3 };
+        const detail = { calls_days: null, payload_days: 3, feedback_days: null };
         return [{ action: 'retention.set', target: null, detail, user }];
       },
     ],
@@ -146,7 +146,7 @@ describe('the audit', () => {
           {
             action: 'retention.set',
             target: null,
-            detail: { calls_days: null, payload_days: null },
+            detail: { calls_days: null, payload_days: null, feedback_days: null },
             user,
           },
           { action: 'project.delete', target: project_id, detail: { erasing_id }, user },

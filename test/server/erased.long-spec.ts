@@ -62,6 +62,8 @@ it('leaves no byte of a deleted project in the data folder, and says which backu
   await fill(server, GONE, MARKER);
   await fill(server, KEPT, 'kept');
   expect(await run('server/commands/backup.cli.js', env).exit).toBe(0);
+  // stores names of calls as samples
+  expect(await run('server/commands/psql.cli.js', env, ['-c', 'ANALYZE']).exit).toBe(0);
   await until(async () => {
     const answer = await server.post('/project/delete', { project_id: GONE });
     expect(answer.status).toBe(200);
