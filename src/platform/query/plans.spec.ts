@@ -6,7 +6,7 @@ const RAW = /\bOFFSET 0\b|(?<!citus[.])\benable_|\) IS TRUE\b|\bLIMIT \(SELECT\b
 
 /** Files that may write it too: functions in the database cannot import plans.ts. */
 const MAY =
-  /^tracing\/(calls\/ingest\/ingest|agents\/agents)[.]sql|^platform\/(query\/plans[.]ts|database\/migrations\/)/;
+  /^tracing\/(calls\/ingest\/ingest|agents\/agents)[.]sql|^platform\/(query\/plans[.]ts|database\/(migrations\/|older-builds[.]sql))/;
 
 /** Returns the parts of a file that may be SQL, without comments. */
 function sqlTexts(file: string): string[] {
