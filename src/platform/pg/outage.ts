@@ -60,9 +60,11 @@ export class Outage {
 
   /**
    * Cuts connections whose statement was silent for longer than PostgreSQL lets it run. They alone have lost their
-   * server, such as one of several poolers. `ms` is the limit of statements for which none was set.
+   * server, such as one of several poolers. `ms` is the limit of statements for which none was set. Idle connections
+   * are cut too: they may lead to the same server, and the next statements would wait on them one after the other.
    */
   cutSilent(ms: number): void {
+    let isLost = false;
     for (const client of this.pooled) {
       const statement = Reflect.get(client, '_activeQuery') as object | null;
       const { bytesRead } = socketOf(client);
@@ -71,9 +73,12 @@ export class Outage {
         this.silences.set(client, { statement, bytesRead, since: performance.now() });
       else if (statement) {
         const limitMs = (this.limits.get(client) ?? ms) + LATE_MS;
-        if (performance.now() - before.since > limitMs) socketOf(client).destroy();
+        if (performance.now() - before.since <= limitMs) continue;
+        socketOf(client).destroy();
+        isLost = true;
       }
     }
+    if (isLost) for (const client of this.idle) socketOf(client).destroy();
   }
 
   /** @throws ApiError while the database does not answer */
@@ -90,6 +95,10 @@ export class Outage {
   /** Connections of the pool. One that is being opened is among them. */
   private get pooled(): Client[] {
     return Reflect.get(this.pool, '_clients') as Client[]; // pg's types do not declare it
+  }
+
+  private get idle(): Client[] {
+    return (Reflect.get(this.pool, '_idle') as { client: Client }[]).map(({ client }) => client);
   }
 
   private get clients(): Client[] {
