@@ -46,6 +46,15 @@ SELECT s.project_id AS scope, sum(s.bytes)::float8 AS bytes
   SELECT m.project_id, m.call_count, m.call_count, m.bytes, m.made_at FROM call_slot_marks m WHERE m.project_id = ANY($3::text[])) s
   GROUP BY s.project_id HAVING sum(s.row_count) > 0;
 
+-- projects.query:entityBytes
+SELECT split_part(s.project_id, '/', 1) || '/*' AS scope, sum(s.bytes)::float8 AS bytes
+  FROM (
+  SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE (p.project_id = ANY($1::text[]) OR (p.project_id > $2 AND p.project_id < $3))
+  UNION ALL
+  SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE (m.project_id = ANY($4::text[]) OR (m.project_id > $5 AND m.project_id < $6))
+  UNION ALL
+  SELECT m.project_id, m.call_count, m.call_count, m.bytes, m.made_at FROM call_slot_marks m WHERE (m.project_id = ANY($7::text[]) OR (m.project_id > $8 AND m.project_id < $9))) s GROUP BY 1;
+
 -- projects.query:marksTake
 WITH taken AS (
   DELETE FROM project_marks WHERE project_id = $1 AND id IN (

@@ -19,6 +19,9 @@ export const projectsOperations: Record<string, Operation> = {
   'POST /quotas/query': administers(() => ({ body: {} }), { elsewhere: 200, harmless: 'reads' }),
   'POST /quotas/set': administers(
     (planted) => ({ body: { scope: `${pathOf(planted).entity}/*` } }),
-    { isForAllScopes: true },
+    {
+      isForAllScopes: true,
+      plant: ({ project }, app) => app.post('/quotas/set', { scope: project, calls_per_day: 1e9 }),
+    },
   ),
 };

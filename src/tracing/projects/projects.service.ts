@@ -16,6 +16,7 @@ import {
   projectBytes,
   projectsQuery,
   sizesQuery,
+  storingProjects,
 } from './projects.query.js';
 
 @Injectable()
@@ -32,6 +33,13 @@ export class ProjectsService {
   async callCount(projectId: string): Promise<number> {
     const [row] = await this.database.query(callCountQuery(projectId), { long: 'read' });
     return Number(row!.count);
+  }
+
+  /** Returns those of the projects that store something. New ones may be missing for a second. */
+  async storing(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.database.query(storingProjects(ids));
+    return new Set(rows.map(({ project_id }) => project_id));
   }
 
   /** Returns the bytes that scopes store, keyed by scope (`<entity>/*` or a project). Empty projects are left out. */

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { isScope } from '../../../platform/auth/grants.js';
@@ -40,10 +41,7 @@ export class QuotaLimitsDto {
   @ApiProperty({ type: 'integer', nullable: true }) requests_per_minute!: number | null;
 }
 
-const IsLimit = () => (target: object, name: string) => {
-  for (const decorate of [IsOptional(), IsInt(), Min(0), Max(Number.MAX_SAFE_INTEGER)])
-    decorate(target, name);
-};
+const IsLimit = () => applyDecorators(IsOptional(), IsInt(), Min(0), Max(Number.MAX_SAFE_INTEGER));
 
 export class QuotaSetDto {
   /** `<entity>/*` or `<entity>/<project>`. */

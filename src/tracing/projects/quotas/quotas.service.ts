@@ -227,15 +227,9 @@ export class QuotasService implements QuotaChecks {
     try {
       await this.readLimits(states);
       const scopes = scopesIn(states);
-      const stored = await this.projects.storedBytes(
-        scopes
-          .filter(({ project, limits }) => project !== ALL_PROJECTS || limits.stored_bytes !== null)
-          .map(({ name }) => name),
-      );
-      // Names of projects are the client's choice: only those that store something are counted.
-      const isStored = ({ project, name }: ScopeState) =>
-        project === ALL_PROJECTS || stored.has(name);
-      const added = [...taken].flatMap(([scope, use]) => (isStored(scope) ? [use] : []));
+      const bounded = scopes.filter(({ limits }) => limits.stored_bytes !== null);
+      const stored = await this.projects.storedBytes(bounded.map(({ name }) => name));
+      const added = await this.usesOfReal(taken);
       const others = scopes.filter((scope) => scope.isLimited && !taken.has(scope));
       const uses = await this.addUses(day, added, others);
       for (const scope of scopes) {
@@ -252,6 +246,17 @@ export class QuotasService implements QuotaChecks {
       for (const [name, project] of state.projects)
         if (!project.isLimited && !project.isCounted) state.projects.delete(name);
     }
+  }
+
+  /** Names of projects are the client's choice: only those that have quotas or store something are counted. */
+  private async usesOfReal(taken: ReadonlyMap<ScopeState, ScopeUse>): Promise<ScopeUse[]> {
+    const isSure = ({ project, isLimited }: ScopeState, { calls, written_bytes }: ScopeUse) =>
+      project === ALL_PROJECTS || isLimited || calls > 0 || written_bytes > 0;
+    const unsure = [...taken].filter(([scope, use]) => !isSure(scope, use));
+    const storing = await this.projects.storing(unsure.map(([{ name }]) => name));
+    return [...taken].flatMap(([scope, use]) =>
+      isSure(scope, use) || storing.has(scope.name) ? [use] : [],
+    );
   }
 
   private async readLimits(states: readonly EntityState[]): Promise<void> {
