@@ -6,6 +6,7 @@ import { isOutOfMemory, isRowError, isRowOfCopy, isTimeout } from '../../../plat
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { microsecondsOf } from '../../../platform/query/binary-copy.js';
+import { groupBy } from '../../../platform/query/grouping.js';
 import { copyCalls, isWholeCall, traceOf } from './calls.copy.js';
 import { leavingTrace, markOrphans, positionsToRead } from './orphans.js';
 import { childrenMark, MAX_MARKED, positionsQuery, type TreePosition } from './orphans.query.js';
@@ -88,13 +89,10 @@ export class CallsWriter implements OnApplicationShutdown {
    * @throws ApiError `rate_limited` if no write is left
    */
   private takeCalls(writes: readonly CallWrite[]): Map<CallWrite, unknown> {
-    const starts = new Map<string, CallWrite[]>();
-    for (const write of writes) {
-      if (!write.start) continue;
-      const own = starts.get(write.projectId);
-      if (own) own.push(write);
-      else starts.set(write.projectId, [write]);
-    }
+    const starts = groupBy(
+      writes.filter(({ start }) => start),
+      ({ projectId }) => projectId,
+    );
     const refused = new Map<CallWrite, unknown>();
     let refusal: unknown;
     for (const [projectId, own] of starts)
@@ -147,7 +145,7 @@ export class CallsWriter implements OnApplicationShutdown {
     const merged = [...mergedByCall(writes, ({ id }) => id).values()];
     const bytes = merged.reduce((sum, write) => sum + writeLength(write), 0);
     this.quotas.noteWritten(writes[0]!.projectId, bytes);
-    const left = await this.copyNew(merged);
+    const left = await this.copyNew(merged, bytes);
     const rows = left.length > 0 ? await this.upsert(left) : [];
     this.database.changes.note(writes[0]!.projectId, CALLS);
     if (writes.every(({ start }) => !start || start.trace_id)) return;
@@ -203,14 +201,13 @@ export class CallsWriter implements OnApplicationShutdown {
    * Copies new calls, which saves PostgreSQL a third of the cost of an upsert. If one of the calls is already stored,
    * which is rare, PostgreSQL refuses the whole copy. Returns the writes that must be upserted.
    */
-  private async copyNew(writes: CallWrite[]): Promise<CallWrite[]> {
+  private async copyNew(writes: CallWrite[], bytes: number): Promise<CallWrite[]> {
     const { projectId } = writes[0]!;
     if (this.database.inTransaction || this.pauses.get(projectId)?.isOver() === false)
       return writes;
     if (writes.filter(isWholeCall).length < Math.min(FEWEST_COPIED, writes.length)) return writes;
     // in the order in which every statement locks rows
     const sorted = writes.toSorted((a, b) => compareCodePoints(a.id, b.id));
-    const bytes = sorted.reduce((sum, write) => sum + writeLength(write), 0);
     const stored = await this.findAbove(sorted, { areNew: true });
     const { rows, left } = copyCalls(sorted, bytes);
     if (rows.count === 0) return writes;
