@@ -58,6 +58,7 @@ export class Probe implements SchemaSource, OnModuleDestroy, OnApplicationShutdo
   private missedAt = -Infinity;
   private lostAt = 0;
   private lockedAt: number | undefined;
+  private looking: Promise<void> | undefined;
   private lastLooks: NodeJS.Timeout | undefined;
 
   constructor(
@@ -98,7 +99,12 @@ export class Probe implements SchemaSource, OnModuleDestroy, OnApplicationShutdo
     await this.connection.end();
   }
 
-  private async look(): Promise<void> {
+  /** Only one attempt is under way: a second one would wait on the same connection, and count as missed. */
+  private look(): Promise<void> {
+    return (this.looking ??= this.lookNow().finally(() => (this.looking = undefined)));
+  }
+
+  private async lookNow(): Promise<void> {
     const { outage } = this.database;
     const isSuspect = performance.now() - this.missedAt < SUSPECT_FOR_MS;
     outage.cutSilent(isSuspect ? SUSPECT_MS : STATEMENT_MS.write);
