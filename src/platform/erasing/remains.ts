@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SQL_FILES } from '../database/sql-files.js';
+import { listTables, quoteIdentifier } from '../backup/tables.js';
 import type { PoolClient } from '../pg/driver.js';
 
 /** A place that may still hold the bytes of erased rows, and why. */
@@ -10,18 +10,6 @@ export interface Remain {
 
 /** Catalogs that hold samples of values, made by ANALYZE. */
 const STATISTICS = ['pg_statistic', 'pg_statistic_ext_data'];
-
-/** Returns the tables of the service, quoted, and then the catalogs with samples of their values. */
-async function tablesOf(client: PoolClient): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `
-    SELECT oid::regclass::text AS name FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname <> ALL ($1)
-    ORDER BY relname COLLATE "C"`,
-    [['migrations', SQL_FILES]],
-  );
-  return [...rows.map(({ name }) => name), ...STATISTICS];
-}
 
 /** Returns the tables in which rows were erased or changed since PostgreSQL began to count. */
 export async function changedTables(client: PoolClient): Promise<string[]> {
@@ -41,7 +29,8 @@ export async function rewriteTables(
   done: (table: string) => void,
 ): Promise<Remain[]> {
   const remains: Remain[] = [];
-  for (const table of await tablesOf(client)) {
+  const tables = (await listTables(client)).map(({ name }) => name);
+  for (const table of [...tables, ...STATISTICS]) {
     let why = await rewrite(client, table);
     for (let again = 0; why === SEEN && again < MOST_REPEATS; again++) {
       await sleep(REPEAT_AFTER_MS);
@@ -71,8 +60,10 @@ async function rewrite(client: PoolClient, table: string): Promise<string | unde
   client.on('notice', onNotice);
   try {
     const options = STATISTICS.includes(table) ? 'FULL, VERBOSE' : 'FULL, VERBOSE, ANALYZE';
-    const failure = await failureOf(client.query(`VACUUM (${options}) ${table}`));
-    return failure ?? why;
+    await client.query(`VACUUM (${options}) ${quoteIdentifier(table)}`);
+    return why;
+  } catch (error) {
+    return (error as Error).message;
   } finally {
     client.off('notice', onNotice);
   }
@@ -97,22 +88,23 @@ async function endSegment(client: PoolClient): Promise<void> {
  * segment is used once: its rest is filled with zeros. Returns what is left.
  */
 export async function overwriteLog(client: PoolClient): Promise<Remain[]> {
-  const where = 'pg_wal';
-  let began = '';
-  const failure = await failureOf(
-    (async () => {
-      // The second checkpoint also releases the segment in which the first one began.
-      for (let i = 0; i < 2; i++) {
-        await endSegment(client);
-        await client.query('CHECKPOINT');
-      }
-      const { segments, current } = await readLog(client);
-      began = current;
-      for (let i = 0; i <= segments.length; i++) await endSegment(client);
+  try {
+    // The second checkpoint also releases the segment in which the first one began.
+    for (let i = 0; i < 2; i++) {
+      await endSegment(client);
       await client.query('CHECKPOINT');
-    })(),
-  );
-  if (failure) return [{ where, why: failure }];
+    }
+    const { segments, current } = await readLog(client);
+    for (let i = 0; i <= segments.length; i++) await endSegment(client);
+    await client.query('CHECKPOINT');
+    return await oldSegments(client, current);
+  } catch (error) {
+    return [{ where: 'pg_wal', why: (error as Error).message }];
+  }
+}
+
+/** Returns the segments that end before the one that was being written when the log was overwritten. */
+async function oldSegments(client: PoolClient, began: string): Promise<Remain[]> {
   const { segments } = await readLog(client);
   const old = segments.filter((name) => name < began);
   if (old.length === 0) return [];
@@ -122,19 +114,10 @@ export async function overwriteLog(client: PoolClient): Promise<Remain[]> {
   const slots = rows.map(({ name }) => name).join(', ');
   return [
     {
-      where: `${old.length} segments of ${where}, up to ${old.at(-1)}`,
+      where: `${old.length} segments of pg_wal, up to ${old.at(-1)}`,
       why: slots
         ? `the replication slots ${slots} hold them`
         : 'they are not archived yet, or wal_keep_size holds them',
     },
   ];
-}
-
-async function failureOf(work: Promise<unknown>): Promise<string | undefined> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }
