@@ -83,16 +83,18 @@ export function paceKeylessRequests(keys: KeysService, connections: ConnectionsS
   };
   return (request: Request, response: Response, next: NextFunction): void => {
     const { socket, headers, path } = request;
-    const address = clientAddress(request);
-    const name = isForOperations(socket) ? `operations ${address}` : address;
-    const pace = (begin: () => void) => paceOf(name).enter(response, begin);
+    const addressOf = () => clientAddress(request);
+    const pace = (begin: () => void) => {
+      const address = addressOf();
+      paceOf(isForOperations(socket) ? `operations ${address}` : address).enter(response, begin);
+    };
     const isPublic = PUBLIC.test(path);
     const checked = isPublic ? { ...headers, authorization: undefined } : headers;
     const admit = () => {
       connections.noteKey(socket);
       next();
     };
-    const known = keys.knows({ socket, headers: checked }, address);
+    const known = keys.knows({ socket, headers: checked }, addressOf);
     if (known === true) return admit();
     if (known === false) return pace(next);
     known.then(

@@ -156,20 +156,21 @@ export class KeysService {
 
   /**
    * Returns true when the header Authorization or the session of the cookie is valid, or was at its last use. An
-   * unknown token of a workload is not verified here.
+   * unknown token of a workload is not verified here. `addressOf` is called only for a credential that is verified.
    * @throws ApiError `rate_limited` when the address has failed too often.
    */
   knows(
-    { socket, headers: { authorization, ...headers } }: Pick<Request, 'socket' | 'headers'>,
-    address: string,
+    { socket, headers }: Pick<Request, 'socket' | 'headers'>,
+    addressOf: () => string,
   ): boolean | Promise<boolean> {
+    const { authorization } = headers;
     const sent = authorization ?? sessionCookie({ headers });
     if (sent === undefined) return false;
     if (this.trusted.get(socket)?.sent === sent) return true;
     const name = nameOfSent(sent);
     if (this.recent.has(name)) return true;
     if (this.refused.has(name)) return Promise.resolve(false);
-    const from = { address, challenge: '' };
+    const from = { address: addressOf(), challenge: '' };
     const isKnown = (caller: Caller | null) => {
       if (!caller) this.refused.set(name, true);
       return caller !== null;
