@@ -18,6 +18,8 @@ const AWAY_MS = 20_000;
 const NOTICED_WITHIN_MS = 10_000;
 const ANSWERED_WITHIN_MS = 15_000;
 const AT_ONCE_MS = 2000;
+/** One statement of each background task may have been under way. */
+const STOPPED_WITHIN_MS = 60_000;
 const MIB = 1024 * 1024;
 
 interface Incident {
@@ -34,6 +36,13 @@ async function residentBytes(server: Server): Promise<number> {
 }
 
 async function drill(server: Server, incident: Incident): Promise<void> {
+  await follow(server, incident).catch((error: Error) => {
+    error.message += `\n${server.output().slice(-5000)}`;
+    throw error;
+  });
+}
+
+async function follow(server: Server, incident: Incident): Promise<void> {
   const load = writers(server);
   await until(() => load.acknowledged.length > 200);
   const memory = await residentBytes(server);
@@ -128,6 +137,13 @@ unlessCluster('a relay stands before one server').describe('an external database
     relay.swallow();
     await until(async () => (await readiness(server)).status === 503);
     expect(await server.stop()).toBe(0);
+  });
+
+  it('whose host dies just before the service is stopped', async () => {
+    relay.swallow();
+    const beganAt = performance.now();
+    expect(await server.stop()).toBe(0);
+    expect(performance.now() - beganAt).toBeLessThan(STOPPED_WITHIN_MS);
   });
 
   it('whose address moves to another host', async () => {

@@ -67,6 +67,11 @@ export async function startServer(env: Record<string, string>): Promise<Server> 
     post: (path, body) => send(url + path, body, { authorization: basic(key) }),
     async stop(signal = 'SIGTERM') {
       server.process.kill(signal);
+      const hasEnded = () => server.process.exitCode !== null || server.process.signalCode !== null;
+      await until(hasEnded).catch((error: Error) => {
+        error.message += `\n${server.output().slice(-5000)}`;
+        throw error;
+      });
       return server.exit;
     },
   };
