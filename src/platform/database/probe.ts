@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { isTimeout } from '../errors.js';
 import { newPool, type Pool } from '../pg/driver.js';
@@ -52,7 +52,7 @@ const holderQuery = () => sql<LockHolder>`
  * `Outage` of the connections begins, until an attempt is answered. A lock that a migration holds is not reported.
  */
 @Injectable()
-export class Probe implements SchemaSource, OnModuleDestroy, OnApplicationShutdown {
+export class Probe implements SchemaSource, OnApplicationShutdown {
   private readonly connection: Pool;
   private failures = 0;
   private missedAt = -Infinity;
@@ -74,6 +74,8 @@ export class Probe implements SchemaSource, OnModuleDestroy, OnApplicationShutdo
     });
     this.connection.on('error', () => {}); // lost while idle; the next query opens another one
     schedule.every(LOOK_EVERY_MS, 'probe of the database', () => this.look());
+    // A schedule that stops waits for its runs, whose statements may have lost their host.
+    schedule.signal.addEventListener('abort', () => this.goOn());
   }
 
   get options(): SchemaSource['options'] {
@@ -89,14 +91,13 @@ export class Probe implements SchemaSource, OnModuleDestroy, OnApplicationShutdo
     }
   }
 
-  /** The schedule ends here and waits for its runs, whose statements may have lost their host. */
-  onModuleDestroy(): void {
-    this.lastLooks = setInterval(() => void this.look().catch(() => {}), LOOK_EVERY_MS);
-  }
-
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.lastLooks);
     await this.connection.end();
+  }
+
+  private goOn(): void {
+    this.lastLooks = setInterval(() => void this.look().catch(() => {}), LOOK_EVERY_MS);
   }
 
   /** Only one attempt is under way: a second one would wait on the same connection, and count as missed. */
