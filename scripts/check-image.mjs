@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const NAME = 'skein-check-image';
 /** Largest size of the image without its base, and of the whole image, compressed as a registry sends it. */
-const MOST_OWN_BYTES = 110_000_000;
+const MOST_OWN_BYTES = 115_000_000;
 const MOST_COMPRESSED_BYTES = 250_000_000;
 
 const docker = (...args) => spawnSync('docker', args, { encoding: 'utf8', maxBuffer: 2 ** 28 });
