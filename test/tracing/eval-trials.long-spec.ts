@@ -7,12 +7,15 @@ const ref = (rest: string) => `svc:///${PROJECT}/${rest}`;
 const query = (body: object) =>
   app.post(`/v2/${PROJECT}/eval_results/query`, { evaluation_call_ids: ['run'], ...body });
 
-/** Stores trials with the numbers `from` to `to`, each with a scorer's call below it. */
+/**
+ * Stores trials with the numbers `from` to `to`, each with a scorer's call below it. They have the source that ingest
+ * gives to calls below an evaluation. Otherwise storing the run would update all of them.
+ */
 async function trials(from: number, to: number): Promise<void> {
   const insert = (select: string, values: unknown[]) =>
     app.query(
-      `INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, user_id, started_at, ended_at, has_unread_usage, attributes, inputs, output)
-      SELECT $1, ${select}, false, '{}', json_build_object('example', $2 || md5((n % 40000)::text)),
+      `INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, user_id, started_at, ended_at, has_unread_usage, source, attributes, inputs, output)
+      SELECT $1, ${select}, false, 'evaluation', '{}', json_build_object('example', $2 || md5((n % 40000)::text)),
         json_build_object('scores', json_build_object('right', n % 4 = 0), 'n', n)
       FROM generate_series($3::int, $4::int) n`,
       [PROJECT, ref('object/Data:1/attr/rows/id/'), from, to, ...values],
@@ -24,9 +27,14 @@ async function trials(from: number, to: number): Promise<void> {
   await insert(`'s' || n, $5::text, 't', 't' || n, 'me', ${at}, ${at}`, [ref('op/tone.score:1')]);
 }
 
+/** Waits until no trial is marked as changed. */
+const refreshed = () =>
+  until(async () => (await app.query('SELECT FROM trial_marks')).length === 0);
+
 describe('100,000 trials', () => {
   beforeAll(async () => {
     await trials(1, 100_000);
+    await refreshed(); // so that trials are read once, when their run comes
     const started_at = '2026-01-01T00:00:00Z';
     const op_name = ref('op/Evaluation.evaluate:1');
     const run = {
@@ -67,7 +75,7 @@ describe('100,000 trials', () => {
   it('are answered from their calls, and again from what is kept of them', async () => {
     await expectAll();
     await until(async () => (await chunks()).length > 0);
-    await until(async () => (await app.query('SELECT FROM trial_marks')).length === 0);
+    await refreshed();
     expect(await chunks()).toHaveLength(100);
     await expectAll();
   });
@@ -79,7 +87,7 @@ describe('100,000 trials', () => {
     };
     await trials(100_001, 100_001);
     expect(await query({ include_rows: false })).toMatchObject(refusal);
-    await until(async () => (await app.query('SELECT FROM trial_marks')).length === 0);
+    await refreshed();
     expect(await query({ include_rows: false })).toMatchObject(refusal);
     await app.post('/calls/delete', { project_id: PROJECT, call_ids: ['t7'] });
     expect((await query({ include_rows: false })).body.total_rows).toBe(40_000);
