@@ -13,6 +13,10 @@ UPDATE "erasings" SET "request" = $1, "targets" = $2, "cursor" = $3, "counts" = 
 SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name, created_at::text AS created_at
   FROM erasings WHERE project_id = $1 AND id = $2 AND ended_at IS NULL FOR UPDATE;
 
+-- erasings.query:openErasings
+SELECT count(*)::int AS count FROM erasings
+  WHERE ended_at IS NULL AND split_part(project_id, '/', 1) = $1;
+
 -- erasings.query:leftErasings
 SELECT project_id, id, key_id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
   ORDER BY row_number() OVER (PARTITION BY split_part(project_id, '/', 1) ORDER BY touched_at, id), touched_at, id LIMIT 100;

@@ -1,6 +1,7 @@
 import { useApp } from '../support/app.js';
 import { until } from '../support/until.js';
 
+const MAX_OPEN = 100;
 const app = useApp({ RETENTION_INTERVAL_SECONDS: '1' });
 
 /** Stores calls whose texts have `size` characters. */
@@ -26,23 +27,32 @@ const EXPENSIVE = {
   },
 };
 
-it('purges with an expensive query delay neither the purge nor the retention of another entity', async () => {
+it('as many expensive purges as an entity may have delay no erasing of another entity', async () => {
   await fill('greedy/app', 1000, 100_000);
   await fill('other/app', 400, 10);
   await fill('third/app', 400, 10);
   const key = await app.aKey('admin', ['greedy/*']);
-  const greedy = Array.from({ length: 12 }, () =>
-    app.post('/calls/purge', { project_id: 'greedy/app', query: EXPENSIVE }, { key }),
-  );
-  await until(async () => (await app.query('SELECT FROM erasings')).length === 12);
+  const purge = () =>
+    app.post('/calls/purge', { project_id: 'greedy/app', query: EXPENSIVE }, { key });
+  const greedy = Array.from({ length: MAX_OPEN }, purge);
+  await until(async () => (await app.query('SELECT FROM erasings')).length === MAX_OPEN);
+  const refused = await app.post('/project/delete', { project_id: 'greedy/other' }, { key });
+  expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+  expect(refused.body.detail).toMatch(/^greedy has 100 erasings that have not ended.* have 100$/);
+  expect(refused.headers.get('retry-after')).toBe('10');
 
-  const purge = await app.post('/calls/purge', { project_id: 'other/app', filter: {} });
-  expect(purge.body).toMatchObject({ is_done: true, num_erased: { calls: 400 } });
+  const other = await app.post('/calls/purge', { project_id: 'other/app', filter: {} });
+  expect(other.body).toMatchObject({ is_done: true, num_erased: { calls: 400 } });
   for (const { status, body } of await Promise.all(greedy))
     expect([status, body.is_done]).toEqual([200, false]);
   await app.post('/retention/set', { project_id: 'third/app', calls_days: 1 });
   await until(async () => (await countOf('third/app')) === 0);
-  expect(await app.query('SELECT FROM erasings WHERE ended_at IS NULL')).toHaveLength(12);
+  expect(await app.query('SELECT FROM erasings WHERE ended_at IS NULL')).toHaveLength(MAX_OPEN);
+
+  await app.query(`UPDATE erasings SET ended_at = now() WHERE project_id = 'greedy/app'`);
+  expect((await app.post('/project/delete', { project_id: 'greedy/other' }, { key })).status).toBe(
+    200,
+  );
 }, 60_000);
 
 it('a purge with an expensive query ends, in small steps', async () => {

@@ -1,5 +1,9 @@
 // SQL: a row is locked and read with the microseconds of its time, and the clock of the database finds abandoned rows.
+import { textLock } from '../database/advisory-locks.js';
 import { sql } from '../query/sql.js';
+
+/** Held by a request that counts the open erasings of an entity, until its own is stored. */
+export const OPENING = textLock(0x65726173);
 
 export type RowCounts = Record<string, number>;
 
@@ -23,6 +27,10 @@ export interface ErasingRow extends ErasingKey {
 export const erasingLock = (projectId: string, id: string) => sql<ErasingRow>`
   SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name, created_at::text AS created_at
   FROM erasings WHERE project_id = ${projectId} AND id = ${id} AND ended_at IS NULL FOR UPDATE`;
+
+export const openErasings = (entity: string) => sql<{ count: number }>`
+  SELECT count(*)::int AS count FROM erasings
+  WHERE ended_at IS NULL AND split_part(project_id, '/', 1) = ${entity}`;
 
 /** Selects erasings that no process works on: their process died, or released them. Each entity's oldest come first. */
 export const leftErasings = () => sql<ErasingKey>`

@@ -5,8 +5,10 @@ import { type AuditAction, addEvent, auditAction } from '../audit/add-event.js';
 import { holdOf } from '../audit/legal-holds.js';
 import type { Caller } from '../auth/caller.js';
 import { ownerEntity } from '../process/fair-queue.js';
+import { ApiError } from '../errors.js';
 import { logger } from '../process/logger.js';
 import { registerCounter } from '../process/metrics.js';
+import { lock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { Schedule } from '../database/schedule.js';
 import type { ErasedDto } from './erasings.dto.js';
@@ -18,6 +20,8 @@ import {
   erasingLock,
   type ErasingRow,
   leftErasings,
+  openErasings,
+  OPENING,
 } from './erasings.query.js';
 import { Pace } from './pace.js';
 
@@ -25,6 +29,8 @@ const ERASING_END = auditAction('erasing.end');
 
 /** Longest wait for an answer. The erasing continues after it. */
 const ANSWER_AFTER_MS = 5000;
+/** Most erasings of an entity that have not ended. */
+const MAX_OPEN = 100;
 const NOW = () => 'statement_timestamp()';
 const IN_A_MINUTE = () => "statement_timestamp() + interval '1 minute'";
 
@@ -92,19 +98,34 @@ export class ErasingsService {
     for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
   }
 
-  /** Stores the data to erase and the caller. It erases nothing yet. */
+  /**
+   * Stores the data to erase and the caller. It erases nothing yet.
+   * @throws ApiError `rate_limited` when the entity has too many erasings that have not ended
+   */
   async begin(
     { projectId, kind, request, targets = null, event }: NewErasing,
     by: Caller,
   ): Promise<string> {
     const id = uuidv7();
     await this.database.transaction(async () => {
+      await this.assertRoom(ownerEntity(projectId));
       const { keyId, userName } = by;
       await this.rows.insert({ projectId, id, kind, request, targets, keyId, userName });
       const detail = { erasing_id: id, ...event.detail };
       await addEvent(this.database, { ...event, by, projectId, detail });
     });
     return id;
+  }
+
+  private async assertRoom(entity: string): Promise<void> {
+    await this.database.query(lock(OPENING, entity));
+    const [open] = await this.database.query(openErasings(entity));
+    if (open!.count >= MAX_OPEN)
+      throw new ApiError(
+        'rate_limited',
+        `${entity} has ${open!.count} erasings that have not ended, and may have ${MAX_OPEN}`,
+        { headers: { 'Retry-After': '10' } },
+      );
   }
 
   /**
