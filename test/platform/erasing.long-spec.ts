@@ -13,6 +13,20 @@ import { until } from '../support/until.js';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 
+/** Tables without `project_id`, and what they hold. */
+const WITHOUT_PROJECT = {
+  api_keys: 'keys with their scopes, which stay',
+  console_sessions: 'sessions of people',
+  gateway_uses: 'requests and costs of a key, and no name of a model',
+  memberships: 'roles of people, which stay',
+  migrations: 'names of migrations',
+  project_uses: 'counts of a day, and the name of the project',
+  quotas: 'numbers, and the name of the project',
+  retention_clock: 'a time',
+  sql_files: 'hashes of the functions of the schema',
+  users: 'people, who stay',
+};
+
 describe('erasing', () => {
   const app = useApp();
 
@@ -370,6 +384,13 @@ describe('erasing', () => {
         (await app.post('/obj/read', { project_id, object_id: OBJECT, digest: 'latest' })).status,
       ).toBe(404);
       expect(await done('/project/delete', { project_id }, headers)).toEqual(answer);
+    });
+
+    it('finds its rows in every table, except those that hold no text of a project', async () => {
+      const tables = await app.query<{ name: string }>(`
+        SELECT c.relname AS name FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+        AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'project_id') ORDER BY 1`);
+      expect(tables.map(({ name }) => name)).toEqual(Object.keys(WITHOUT_PROJECT));
     });
 
     /** The rows of one project in all tables except the audit. */

@@ -219,4 +219,28 @@ describe('Idempotency-Key', () => {
       );
     expect(new Set(ids).size).toBe(3);
   });
+
+  it('keeps no readable answer of an erased project, also to requests that name several or none', async () => {
+    const { marker } = planted;
+    const batch = ['acme/first', project_id].map((project) => ({
+      mode: 'start',
+      req: { start: { ...aStart({ project_id: project, trace_id: marker }), id: undefined } },
+    }));
+    const send = () =>
+      app.post('/call/upsert_batch', { batch }, { headers: { 'idempotency-key': 'several' } });
+    const first = await send();
+    expect(first.body.res[1].trace_id).toBe(marker);
+    expect((await send()).body).toEqual(first.body);
+    const headers = { 'idempotency-key': 'at last' };
+    await until(
+      async () => (await app.post('/project/delete', { project_id }, { headers })).body.is_done,
+    );
+    expect(
+      await app.query(
+        `SELECT key, response FROM idempotency_keys
+         WHERE strpos(response::text, $1) > 0 OR strpos(response::text, $2) > 0`,
+        [marker, project_id],
+      ),
+    ).toEqual([]);
+  });
 });

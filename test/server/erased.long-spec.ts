@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { basic, send } from '../support/app.js';
 import { openTestDatabase, unlessCluster } from '../support/database.js';
 import { aStart } from '../support/factories.js';
 import { aFolder, run, type Server, startServer } from '../support/server.js';
@@ -49,6 +50,18 @@ async function fill(server: Server, projectId: string, text: string): Promise<vo
     }));
     expect((await server.post('/call/upsert_batch', { batch })).status).toBe(200);
   }
+  const ofTwoProjects = ['acme/third', projectId].map((project_id) => ({
+    mode: 'start',
+    req: {
+      start: {
+        ...aStart({ project_id, trace_id: project_id === projectId ? text : 'another' }),
+        id: undefined,
+      },
+    },
+  }));
+  const headers = { authorization: basic(server.key), 'idempotency-key': projectId };
+  const sent = await send(`${server.url}/call/upsert_batch`, { batch: ofTwoProjects }, headers);
+  expect([sent.status, sent.body.res[1].trace_id]).toEqual([200, text]);
   const object = { project_id: projectId, object_id: 'one', val: { text } };
   expect((await server.post('/obj/create', { obj: object })).status).toBe(200);
   const feedback = { project_id: projectId, feedback_type: 'note', payload: { note: text } };
@@ -84,7 +97,7 @@ it('leaves no byte of a deleted project in the data folder, and says which backu
   expect([removed.code, removed.output]).toEqual([0, expect.stringMatching(/^left: 1 backups/m)]);
   expect(removed.output).not.toMatch(/^left: (table|pg_wal|\d+ segments)/m);
   const { body } = await server.post('/calls/query_stats', { project_id: KEPT });
-  expect(body.count).toBe(1000);
+  expect(body.count).toBe(1001);
   expect(await server.stop()).toBe(0);
   expect(occurrences(MARKER, pgdata)).toBe(0);
   expect(occurrences('kept', pgdata)).toBeGreaterThan(1000);

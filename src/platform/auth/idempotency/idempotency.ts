@@ -119,18 +119,26 @@ export class Idempotency implements NestInterceptor {
   ): Promise<T> {
     const key = idempotencyKey(context);
     if (key === undefined || isHarmless) return transaction ? transaction(write) : write();
+    const sent = `${context.url}\n${context.bodyText ?? ''}`;
     const keyed: KeyedWrite = {
       key,
       project: project ?? context.project ?? '',
       caller: context.caller,
-      hash: createHash('sha256')
-        .update(`${context.url}\n${context.bodyText ?? ''}`)
-        .digest(),
-      ...(isSecret && { secret: sentPassword(context) }),
+      hash: createHash('sha256').update(sent).digest(),
+      ...(isSecret
+        ? { secret: sentPassword(context) }
+        : isOfNoSingleProject(context, project) && { secret: sent }),
     };
     return answerOnce(this.database, keyed, write, transaction);
   }
 }
+
+/**
+ * True when no erasing of a project finds the answer and all projects that it is about. It is then sealed with the
+ * request, so that only a client that sends the same request again can read it.
+ */
+const isOfNoSingleProject = ({ projects, project }: Context, own: string | undefined): boolean =>
+  (own ?? project) === undefined || new Set(projects).size > 1;
 
 /** Returns the first project among the scopes of a body, which is not validated yet. */
 export const projectOfScopes = (scopes: unknown): string | undefined =>
@@ -255,7 +263,10 @@ async function keyedWrite<T>(
       sql`SELECT body_hash, response FROM idempotency_keys WHERE ${isThisOne}`,
     );
     if (!first?.body_hash.equals(hash)) throw otherBody();
-    return (secret ? openedAnswer(first.response, secret) : first.response) as T;
+    const { response } = first;
+    return (
+      secret && typeof response === 'string' ? openedAnswer(response, secret) : response
+    ) as T;
   }
   await database.query(sql`SELECT set_config('statement_timeout', ${before}, true)`);
   const answer = await work();
