@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 const LIMIT_MS = 400_000;
 
 /**
- * Waits for a condition, which it checks after pauses of `pauseMs`. If it does not come true in time, it throws an error
- * whose stack names the caller.
+ * Waits for a condition, which it checks after pauses of `pauseMs`. If it does not come true in time, it throws an
+ * error whose stack names the caller.
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
