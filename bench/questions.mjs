@@ -95,6 +95,25 @@ const isAbove = (name, than) => ({
 });
 const status = (name) => [hasStatus(name), where(`${STATUS} = '${name}'`)];
 const one = (n) => `call-${String(n - (n % 10)).padStart(12, '0')}`;
+const isOp = (name) => ({ $eq: [{ $getField: 'op_name' }, { $literal: name }] });
+const related = ($expr, filter = {}) => [{ query: { $expr }, filter }, null];
+/** Conditions on other calls of the trace. A fifth of the calls are roots, with four calls below each. */
+const RELATED = {
+  'roots with any rare op': related({ $any: isOp('rare') }, { trace_roots_only: true }),
+  'roots with any op3': related({ $any: isOp('op3') }, { trace_roots_only: true }),
+  'roots with any op that no call has': related({ $any: isOp('none') }, { trace_roots_only: true }),
+  'below a parent of a rare op': related({ $parent: isOp('rare') }),
+  'below a parent of op3': related({ $parent: isOp('op3') }),
+  'under a rare op': related({ $ancestor: isOp('rare') }),
+  'under op3': related({ $ancestor: isOp('op3') }),
+  'of a rare op, under op3': related({ $and: [isOp('rare'), { $ancestor: isOp('op3') }] }),
+  'roots whose first model call is op3': related(
+    { $first_llm: isOp('op3') },
+    { trace_roots_only: true },
+  ),
+  'of more than 3 children': related({ $gt: [{ $child_count: {} }, { $literal: 3 }] }),
+  'of more than 4 children (reads all)': related({ $gt: [{ $child_count: {} }, { $literal: 4 }] }),
+};
 /** Queries, each with the naive condition. */
 const lists = (size) => ({
   newest: [{}, where('TRUE')],
@@ -147,6 +166,7 @@ const lists = (size) => ({
   'of some cost': [isAbove('total_cost', 0.001), null],
   'of more tokens than any (reads all)': [isAbove('total_tokens', 1e9), null],
   'of more cost than any (reads all)': [isAbove('total_cost', 1e9), null],
+  ...RELATED,
 });
 const count = (more) => () => post('/calls/query_stats', { project_id: PROJECT, ...more });
 const COUNTS = {

@@ -23,11 +23,8 @@ const { values: options, positionals: words } = parseArgs({
     seconds: { type: 'string', default: '60' },
   },
 });
-/**
- * A service that is larger than this after a case is restarted, so that the next case has its own peak. Starts take
- * CPU, so a quick run has fewer. Its largest case takes 340 MiB.
- */
-const RESTART_MIB = options.quick ? 450 : 350;
+/** A service that is larger than this after a case is restarted, so that the next case has its own peak. */
+const RESTART_MIB = 350;
 const DEADLINE_MS = 90_000;
 /** How long another key's /call/start is measured before a case, for comparison. */
 const QUIET_MS = 2000;

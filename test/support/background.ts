@@ -16,6 +16,5 @@ export async function ran(url: string, work: string, outcome?: 'done' | 'failed'
   const runs = async () =>
     (await byWork(url, 'skein_background_runs_total', outcome)).get(work) ?? 0;
   const before = await runs();
-  // The first one may have begun before. A page of metrics costs milliseconds, and tasks pause for seconds.
-  await until(async () => (await runs()) > before + 1, 200);
+  await until(async () => (await runs()) > before + 1); // the first one may have begun before
 }

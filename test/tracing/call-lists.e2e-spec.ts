@@ -225,8 +225,13 @@ describe('a search inside documents that takes longer than a read may', () => {
     hasty = await startApp({ READ_TIMEOUT_SECONDS: '1' });
     await hasty.query(
       `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
-       SELECT 'acme/long', n::text, 'op', 't', '2026-01-01'::timestamptz + n * interval '1 second',
-         json_build_object('word', repeat('frequent ', 10000)) FROM generate_series(1, 9000) n`,
+       SELECT 'acme/long', '1', 'op', 't', '2026-01-01', json_build_object('word', repeat('frequent ', 10000))`,
+    );
+    // copies of a stored text are not compressed again, which takes a slow machine a minute
+    await hasty.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
+       SELECT project_id, n::text, op_name, trace_id, started_at + n * interval '1 second', inputs
+       FROM calls, generate_series(2, 9000) n`,
     );
   });
   afterAll(() => hasty.close());
@@ -247,7 +252,7 @@ describe('a search inside documents that takes longer than a read may', () => {
     const { status, body } = await search(long, {});
     expect({ status, ...body }).toMatchObject({ status: 413, code: 'too_large' });
     expect(body.detail).toMatch(
-      /^the search read the documents of (\d+ calls, as far as those that started at 2026-01-01T0\d:\d\d:\d\d\.000000Z|fewer than 2000 calls), and took longer than its limit: .*; an index of kind substring on inputs\.word \(\/index\/create\) serves it$/,
+      /^the search looked at (\d+ calls, as far as those that started at 2026-01-01T0\d:\d\d:\d\d\.000000Z|fewer than 2000 calls), and took longer than its limit: .*; an index of kind substring on inputs\.word \(\/index\/create\) serves it$/,
     );
   });
 

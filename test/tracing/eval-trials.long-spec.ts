@@ -29,7 +29,7 @@ async function trials(from: number, to: number): Promise<void> {
 
 /** Waits until no trial is marked as changed. */
 const refreshed = () =>
-  until(async () => (await app.query('SELECT FROM trial_marks')).length === 0, 200);
+  until(async () => (await app.query('SELECT FROM trial_marks')).length === 0);
 
 describe('100,000 trials', () => {
   beforeAll(async () => {

@@ -113,8 +113,7 @@ export async function violations(page: Page, impacts = SERIOUS): Promise<string[
     return result.value as unknown;
   };
   await run(AXE);
-  const found =
-    (await run(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
+  const found = (await run(`axe.run().then(({ violations }) => violations
     .filter(({ impact }) => ${JSON.stringify(impacts)}.includes(impact))
     .map(({ id, nodes }) => id + ': ' + nodes.map(({ html, any }) => html.slice(0, 120) + ' ' + (any[0]?.message ?? '')).slice(0, 5).join(' | ')))`)) as string[];
   await client.detach();

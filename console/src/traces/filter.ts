@@ -59,6 +59,15 @@ function parseJsonFilter(text: string): Expression {
   }
 }
 
+/** Words before a parenthesis that search other calls of the trace, and their operators. */
+const RELATIONS: Record<string, string> = {
+  any: '$any',
+  parent: '$parent',
+  under: '$ancestor',
+  first: '$first_llm',
+};
+const RELATION = /(any|parent|under|first|children)(?=\()/y;
+const CHILDREN = /children(?=\s*[!=<>])/y;
 const FIELD = /(?:[^\s=!<>~"()[]|\[[^\]]*\]|!(?![=~]))+/y;
 const OPERATOR = /\s*(!=|>=|<=|!~|==|=|>|<|~)\s*/y;
 const QUOTED = /"((?:[^"\\]|\\.)*)"/y;
@@ -112,7 +121,7 @@ class Parser {
       throw from === 0 || this.text[from] === ')'
         ? this.bad('A condition is missing here.', from, from + 1)
         : this.bad('A condition is missing at the end.', from - 1, from);
-    return this.term();
+    return this.term(depth);
   }
 
   private group(depth: number): Condition {
@@ -125,9 +134,13 @@ class Parser {
     return found;
   }
 
-  private term(): Condition {
+  private term(depth: number): Condition {
     const from = this.at;
     if (this.text[from] === '"') return nameHas(this.quoted());
+    const relation = this.match(RELATION)?.[0];
+    if (relation === 'children') return this.children(from, this.group(depth));
+    if (relation !== undefined) return related(RELATIONS[relation]!, this.group(depth));
+    if (this.match(CHILDREN)) return this.children(from);
     const name = this.match(FIELD)?.[0];
     const operator = name === undefined ? undefined : this.match(OPERATOR);
     if (!operator) {
@@ -136,6 +149,26 @@ class Parser {
     }
     const field = fieldNamed(name!) ?? this.noField(name!, from);
     return this.compared(field, operator[1]!.replace('==', '='), { name: name!, from });
+  }
+
+  /** Compares the number of calls directly below, of all or of those that fulfil `inner`. */
+  private children(from: number, inner?: Condition): Condition {
+    const operator = this.match(OPERATOR)?.[1];
+    const valueAt = this.at;
+    const text = this.bare();
+    if (operator === undefined || operator.endsWith('~') || text === '')
+      throw this.bad('Write children>5, or children(status=error)>=1.', from, this.at);
+    try {
+      const sides = [
+        { $child_count: inner?.is ?? {} },
+        operand('count', text, { isQuoted: false, now: this.now }),
+      ];
+      const is = { [COMPARED[operator.replace('==', '=')]!]: sides };
+      return operator === '!=' ? opposite(notOf(is)) : notOf(is);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      throw this.bad(error.message, valueAt, this.at);
+    }
   }
 
   /** Searches the call's name for a word without a field. */
@@ -260,6 +293,10 @@ const allOf = (all: Condition[]): Condition => ({
 });
 const opposite = ({ is, isNot }: Condition): Condition => ({ is: isNot, isNot: is });
 
+/** A condition that is true or false for each call, never unknown. */
+const notOf = (is: Expression): Condition => ({ is, isNot: { $not: [is] } });
+const related = (operator: string, inner: Condition) => notOf({ [operator]: inner.is });
+
 const getField = (path: string) => ({ $getField: path });
 
 /** Fields that every call has. */
@@ -308,8 +345,7 @@ function compare(operator: string, path: string, value: Operand): Condition {
 }
 
 function exists(path: string): Condition {
-  const is = { $convert: { input: getField(path), to: 'exists' } };
-  return { is, isNot: { $not: [is] } };
+  return notOf({ $convert: { input: getField(path), to: 'exists' } });
 }
 
 /** Values that need no quotes: they are parsed back as the same value. */

@@ -2,20 +2,18 @@ import {
   NameBudget,
   byCodePoint,
   InvalidQuery,
-  jsonAtAll,
   nameBudget,
   PLAIN_VALUES,
   quoteWord,
   resolve,
-  extractedKind,
   extractedShare,
   type Columns,
-  type JsonColumn,
   type Operand,
 } from './columns.js';
+import { ExtractedValues } from './extracted-values.js';
 import * as operands from './operands.js';
 import type { Comparison, Scalar, OperandTarget, Value } from './operands.js';
-import { identifier, join, sql, type Sql } from './sql.js';
+import { join, sql, type Sql } from './sql.js';
 import { computedOnce } from './plans.js';
 import { saysNeedle } from './text-search.js';
 
@@ -37,6 +35,23 @@ const MAX_STRPOS = 64;
  * all of them.
  */
 const MAX_CAPITALS = 64;
+/** Most relations of a query, and most relations inside each other. */
+const MAX_RELATIONS = 8;
+const MAX_NESTED_RELATIONS = 2;
+
+/**
+ * Operators over other rows of a resource, such as the parent of a call. Each takes a condition on the other row.
+ * `$…_count` operators return the number of rows that fulfil it.
+ */
+export interface Relations {
+  readonly conditions: Readonly<Record<string, (condition: Sql, key: string) => Sql>>;
+  readonly counts: Readonly<Record<string, (condition: Sql | null) => Operand>>;
+}
+const NO_RELATIONS: Relations = { conditions: {}, counts: {} };
+
+/** Identifies a relation within one request. */
+export const relationKey = (operator: string, argument: unknown) =>
+  operator + JSON.stringify(argument);
 
 /**
  * Compiles the `query` of a request, `{ "$expr": <condition> }`, into a parenthesised boolean expression over the
@@ -44,15 +59,18 @@ const MAX_CAPITALS = 64;
  * fail. The language: docs/adr/0010-query-language.md.
  * @throws InvalidQuery for anything that is not a valid query
  */
-export function compile(query: unknown, columns: Columns): Sql {
+export function compile(query: unknown, columns: Columns, relations = NO_RELATIONS): Sql {
   if (!isObject(query)) throw new InvalidQuery('query', 'must be an object with $expr');
   const argument = Object.hasOwn(query, '$expr') ? query['$expr'] : undefined;
   const compiled = (taken?: ExtractedValues) => {
     const scope: Scope = {
       columns,
+      relations,
       taken,
       large: 0,
       nodes: 0,
+      related: 0,
+      level: 0,
       names: nameBudget(),
       literals: new NameBudget(MAX_LITERALS, 'bytes for all literals'),
     };
@@ -67,59 +85,17 @@ export function compile(query: unknown, columns: Columns): Sql {
     : compiled(new ExtractedValues(extractedShare(uses))).condition;
 }
 
-/**
- * Large values of a query with many of them. Each is extracted from a row once for all conditions that use it. Values
- * of one document are extracted together.
- */
-class ExtractedValues {
-  private readonly operands = new Map<string, Operand>();
-  private readonly values: Sql[] = [];
-  private readonly documents = new Map<Sql, { column: JsonColumn; paths: (readonly string[])[] }>();
-
-  constructor(private readonly bytes: number) {}
-
-  add(name: string, operand: Operand): Operand {
-    let found = this.operands.get(name);
-    if (!found) {
-      found = operand.at ? this.inDocument(operand, operand.at) : this.alone(operand);
-      this.operands.set(name, found);
-    }
-    return found;
-  }
-
-  private alone({ type, within }: Operand): Operand {
-    const as = identifier(`v${this.values.length}`);
-    this.values.push(sql`${within!(this.bytes)} AS ${as}`);
-    return { type, sql: sql`taken.${as}` };
-  }
-
-  private inDocument({ type }: Operand, at: NonNullable<Operand['at']>): Operand {
-    const { column, path } = at;
-    const document = this.documents.get(column.sql) ?? { column, paths: [] };
-    this.documents.set(column.sql, document);
-    const place = document.paths.push(path);
-    const as = identifier(`d${[...this.documents.keys()].indexOf(column.sql)}`);
-    const text = sql`taken.${as}[${place}::int]`;
-    return { type, sql: text, kind: () => extractedKind(at, text) };
-  }
-
-  around(condition: Sql): Sql {
-    const documents = Array.from(
-      this.documents.values(),
-      ({ column, paths }, i) =>
-        sql`${jsonAtAll(column, paths, this.bytes)} AS ${identifier(`d${i}`)}`,
-    );
-    const values = [...this.values, ...documents];
-    return sql`(SELECT ${condition} FROM ${computedOnce(sql`SELECT ${join(values)}`, 'taken')})`;
-  }
-}
-
 interface Scope {
   readonly columns: Columns;
+  readonly relations: Relations;
   taken: ExtractedValues | undefined;
   /** Number of uses of values that may be large. */
   large: number;
   nodes: number;
+  /** Number of relations so far. */
+  related: number;
+  /** Number of relations around the current node. */
+  level: number;
   readonly names: NameBudget;
   readonly literals: NameBudget;
 }
@@ -145,13 +121,13 @@ class ExpressionNode {
     const plain: Sql[] = [];
     const rest: Sql[] = [];
     for (const item of argument.list(1)) {
-      const { nodes, large } = this.scope;
+      const { nodes, large, related } = this.scope;
       this.scope.taken = undefined;
       const condition = item.condition();
       this.scope.taken = taken;
       if (this.scope.large <= PLAIN_VALUES) plain.push(condition);
       else {
-        Object.assign(this.scope, { nodes, large });
+        Object.assign(this.scope, { nodes, large, related });
         rest.push(item.condition());
       }
     }
@@ -166,19 +142,47 @@ class ExpressionNode {
 
   private compileCondition(operator: string, argument: ExpressionNode): Sql {
     if (Object.hasOwn(CONDITIONS, operator)) return CONDITIONS[operator]!(argument);
+    const { conditions } = this.scope.relations;
+    if (Object.hasOwn(conditions, operator))
+      return conditions[operator]!(argument.onOtherRow(), relationKey(operator, argument.json));
     return operands.truth(this.compileValue(operator, argument));
   }
 
   /** Compiles the node to a value that can be compared. A condition becomes a value of type bool. */
   value(): Value {
     const [operator, argument] = this.open();
-    if (!Object.hasOwn(CONDITIONS, operator)) return this.compileValue(operator, argument);
-    return { type: 'bool', sql: CONDITIONS[operator]!(argument) };
+    const { conditions } = this.scope.relations;
+    return Object.hasOwn(CONDITIONS, operator) || Object.hasOwn(conditions, operator)
+      ? { type: 'bool', sql: this.compileCondition(operator, argument) }
+      : this.compileValue(operator, argument);
   }
 
   private compileValue(operator: string, argument: ExpressionNode): Value {
     if (Object.hasOwn(VALUES, operator)) return VALUES[operator]!(argument);
+    const { counts } = this.scope.relations;
+    if (Object.hasOwn(counts, operator))
+      return counts[operator]!(argument.isEmpty ? null : argument.onOtherRow());
     throw this.invalid(`has an unknown operator ${quoteWord(operator)}`);
+  }
+
+  private get isEmpty(): boolean {
+    return isObject(this.json) && Object.keys(this.json).length === 0;
+  }
+
+  /** Compiles the node to a condition on another row. Values that were extracted from this row are not used in it. */
+  private onOtherRow(): Sql {
+    const { scope } = this;
+    const { taken, large, level } = scope;
+    if (++scope.related > MAX_RELATIONS)
+      throw this.invalid(`exceeds the limit of ${MAX_RELATIONS} relations to other calls`);
+    if (level === MAX_NESTED_RELATIONS)
+      throw this.invalid(`must not be inside ${MAX_NESTED_RELATIONS} other relations`);
+    const fields = countFields(this.json);
+    const own = fields > PLAIN_VALUES ? new ExtractedValues(extractedShare(fields)) : undefined;
+    Object.assign(scope, { taken: own, level: level + 1 });
+    const condition = this.condition();
+    Object.assign(scope, { taken, large, level });
+    return own ? own.around(condition) : condition;
   }
 
   /** Returns the only operator of this node and its argument. Counts the node against the limits. */
@@ -249,6 +253,9 @@ class ExpressionNode {
     return new InvalidQuery(this.path, problem);
   }
 }
+
+/** Returns at least the number of fields that a condition names. */
+const countFields = (json: unknown) => JSON.stringify(json ?? null).split('$getField').length - 1;
 
 const joinConditions = (separator: string) => (argument: ExpressionNode) =>
   sql`(${join(

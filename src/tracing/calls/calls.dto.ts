@@ -210,7 +210,7 @@ export class CallsFilterDto {
 export class CallsQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
-  /** An expression tree: docs/adr/0010-query-language.md. */
+  /** An expression tree: docs/query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
   /** Sorts by any field, also by one inside free-form JSON: `inputs.model.name`. */
   @SortBy() sort_by?: Sort[] | null;
@@ -264,7 +264,7 @@ export class CallsPurgeDto {
   call_ids?: string[] | null;
   /** The matching calls, also those that were deleted before. */
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
-  /** An expression tree: docs/adr/0010-query-language.md. */
+  /** An expression tree: docs/query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
   /** Calls that started before this time. For a call without a start, its end counts. */
   @IsOptional() @IsDateTime() before?: string | null;
@@ -273,7 +273,7 @@ export class CallsPurgeDto {
 export class CallsStatsDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
-  /** An expression tree: docs/adr/0010-query-language.md. */
+  /** An expression tree: docs/query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
   /** Works as in `/calls/query`. */
   @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;

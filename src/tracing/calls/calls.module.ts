@@ -11,7 +11,7 @@ import { DerivedDataRegistry } from './erasing/derived-data.service.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallLists } from './read/call-lists.service.js';
-import { CallPrices } from './read/call-prices.service.js';
+import { CallConditions } from './read/call-conditions.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
 import { OrphansKeeper } from './ingest/orphans.keeper.js';
 import { Turns } from './ingest/turns.service.js';
@@ -42,7 +42,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     AgentTurns,
     FoldedSpans,
     CallLists,
-    CallPrices,
+    CallConditions,
     CallsErasingService,
     DerivedDataRegistry,
     CallsVacuum,

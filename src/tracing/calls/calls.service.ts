@@ -29,7 +29,7 @@ import {
   type CallUpdateDto,
   MAX_BATCH,
 } from './calls.dto.js';
-import { CallPrices } from './read/call-prices.service.js';
+import { CallConditions } from './read/call-conditions.service.js';
 import {
   callRow,
   type CallRows,
@@ -81,7 +81,7 @@ export class CallsService {
     private readonly database: Database,
     private readonly writer: CallsWriter,
     private readonly made: DerivedDataRegistry,
-    private readonly prices: CallPrices,
+    private readonly conditions: CallConditions,
   ) {}
 
   /**
@@ -300,7 +300,7 @@ export class CallsService {
   pricedCondition({ project_id, filter, query }: FilteredCalls): Promise<Sql> {
     if (filter) assertValid(CallsFilterDto, filter, 'filter', { isStrict: true });
     const matched = { project_id, filter, query };
-    return this.prices.compiled(matched, (prices) => isMatch(matched, prices));
+    return this.conditions.compiled(matched, (ahead) => isMatch(matched, ahead));
   }
 
   /**

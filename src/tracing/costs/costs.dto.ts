@@ -58,7 +58,7 @@ export class CostsQueryDto extends PageDto {
   @IsOptional()
   @IsTextList(1000, 1000)
   fields?: string[] | null;
-  /** An expression tree: docs/adr/0010-query-language.md. */
+  /** An expression tree: docs/query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
   /** Sort order. The default is `llm_id`, then the latest `effective_date` first. */
   @SortBy() sort_by?: Sort[] | null;
@@ -85,7 +85,7 @@ export class CostsFoundDto {
 
 export class CostsPurgeDto {
   @IsProjectId() project_id!: string;
-  /** An expression tree: docs/adr/0010-query-language.md. Matching records are deleted. */
+  /** An expression tree: docs/query-language.md. Matching records are deleted. */
   @IsJsonObject() query!: object;
 }
 

@@ -41,7 +41,7 @@ export class EvalSortDto {
 }
 
 export class EvalFilterDto {
-  /** An expression tree: docs/adr/0010-query-language.md. A row matches when one of its trials matches. */
+  /** An expression tree: docs/query-language.md. A row matches when one of its trials matches. */
   @IsJsonObject() query!: object;
   /** Considers only this evaluation. */
   @IsOptional() @IsId() evaluation_call_id?: string | null;

@@ -118,7 +118,7 @@ export class FeedbackQueryDto extends PageDto {
   @IsOptional()
   @IsTextList(1000, 1000)
   fields?: string[] | null;
-  /** An expression tree: docs/adr/0010-query-language.md. */
+  /** An expression tree: docs/query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
   /** Any field, also inside the payload; by default the oldest first. */
   @SortBy() sort_by?: Sort[] | null;
@@ -164,6 +164,6 @@ export class FeedbackFoundDto {
 
 export class FeedbackPurgeDto {
   @IsProjectId() project_id!: string;
-  /** An expression tree: docs/adr/0010-query-language.md. Matching rows are deleted. */
+  /** An expression tree: docs/query-language.md. Matching rows are deleted. */
   @IsJsonObject() query!: object;
 }

@@ -4,11 +4,11 @@ import { lookedUp, nearOrAll, pageLimit } from '../../../platform/query/plans.js
 import { allOf, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { IS_TIMED, TIMED_MS, visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
-import type { BuiltinPrices } from './cost-field.js';
 import {
   toCallRows,
   type CallRows,
   isMatch,
+  type ReadAhead,
   queryableColumns,
   selectedColumns,
 } from './calls.query.js';
@@ -17,21 +17,21 @@ import { derivedField } from './derived-field.js';
 interface ListOptions {
   /** Condition for the calls of one part of a search. */
   part?: Sql;
-  prices?: BuiltinPrices | undefined;
+  ahead?: ReadAhead;
 }
 
 export const callRows = (request: CallsQueryDto, found: ListOptions = {}): CallRows =>
   toCallRows(foundCalls(request, found), request, selectedColumns(request));
 
-function foundCalls(request: CallsQueryDto, { part, prices }: ListOptions): Sql {
+function foundCalls(request: CallsQueryDto, { part, ahead }: ListOptions): Sql {
   const { project_id, sort_by, after, limit, offset, expand_columns } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   const among = sql`calls c WHERE c.project_id = ${project_id}`;
-  const columns = queryableColumns(project_id, expand_columns, prices);
+  const columns = queryableColumns(project_id, expand_columns, ahead?.prices);
   const order = { columns, sorts, tieBreaker: 'id', among };
   const ordered = orderBy(columns, sorts, 'id');
   const page = sql`${ordered} ${pageLimit(limit)}`;
-  const match = isMatch(request, prices);
+  const match = isMatch(request, ahead);
   const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
   const isBehind = allOf(isAfter(after, order), part);
   const candidates = sql`calls c WHERE ${visibleIn(project_id)} AND ${isBehind}`;

@@ -6,8 +6,8 @@ import { TookTooLong } from '../../../platform/refusals.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import { indexesQuery } from '../indexes/call-indexes.query.js';
 import { callRows, isPlainPage } from './call-lists.query.js';
-import { CallPrices } from './call-prices.service.js';
-import type { BuiltinPrices } from './cost-field.js';
+import { CallConditions } from './call-conditions.service.js';
+import type { ReadAhead } from './calls.query.js';
 import {
   documentSearch,
   FIRST_PART,
@@ -24,18 +24,18 @@ import {
 export class CallLists {
   constructor(
     private readonly database: Database,
-    private readonly prices: CallPrices,
+    private readonly conditions: CallConditions,
   ) {}
 
   /** Returns batches of calls in the form that `jsonLines` and `jsonArray` take. */
   async stream(request: CallsQueryDto): Promise<Readable> {
-    const { rows, search, prices } = await this.prices.compiled(request, (prices) => ({
-      rows: callRows(request, { prices }),
-      search: documentSearch(request, prices),
-      prices,
+    const { rows, search, ahead } = await this.conditions.compiled(request, (ahead) => ({
+      rows: callRows(request, { ahead }),
+      search: documentSearch(request, ahead),
+      ahead,
     }));
     if (search && !(await this.isServed(request.project_id, search)))
-      return Readable.from(this.search(request, search, prices), { highWaterMark: 1 });
+      return Readable.from(this.search(request, search, ahead), { highWaterMark: 1 });
     return this.database.stream(rows.query, {
       rows: new JsonRowWriter(rows.pieces),
       isPlanKept: isPlainPage(request),
@@ -58,7 +58,7 @@ export class CallLists {
   private async *search(
     request: CallsQueryDto,
     search: DocumentSearch,
-    prices: BuiltinPrices | undefined,
+    ahead: ReadAhead,
   ): AsyncGenerator<JsonRows> {
     const { readMs, scope } = this.database;
     const { owner } = scope; // parts are read in the context of the connection
@@ -71,7 +71,7 @@ export class CallLists {
         const isLast = calls < size;
         const rows = callRows(Object.assign(request, { limit: wanted }), {
           part: isWithin(search, from, isLast ? null : until),
-          prices,
+          ahead,
         });
         const batches = await this.database.stream(rows.query, {
           owner,

@@ -46,6 +46,7 @@ import type {
 import { queueField } from './annotation-field.js';
 import { totalCosts, totalsOfTraces, traceTotal } from './trace-totals.js';
 import { withExpandedColumns } from './expanded-columns.js';
+import { callRelations, type KnownRelations } from './call-relations.js';
 import { costField, type BuiltinPrices, totalCostField } from './cost-field.js';
 import { endUser } from './end-user.js';
 import { feedbackField, feedbackOfCall } from './feedback-field.js';
@@ -279,8 +280,8 @@ export interface CallRows {
   pieces: RowPiece[];
 }
 
-const matching = (request: CallsStatsDto, prices?: BuiltinPrices) =>
-  allOf(visibleIn(request.project_id), isMatch(request, prices));
+const matching = (request: CallsStatsDto, ahead?: ReadAhead) =>
+  allOf(visibleIn(request.project_id), isMatch(request, ahead));
 
 /**
  * Returns SQL for the value of a field of the call `c`, as text.
@@ -295,12 +296,23 @@ export const fieldText = (projectId: string, name: string, path: string) =>
  */
 export const isMatch = (
   { project_id, filter, query, expand_columns }: CallSelection,
-  prices?: BuiltinPrices,
+  { prices, relations }: ReadAhead = {},
 ): Sql =>
   allOf(
     filter && isFiltered(filter, project_id),
-    query && compile(query, queryableColumns(project_id, expand_columns, prices)),
+    query &&
+      compile(
+        query,
+        queryableColumns(project_id, expand_columns, prices),
+        callRelations(project_id, relations),
+      ),
   );
+
+/** Rows that were read before a statement is compiled. Only a request with them may name costs and other calls. */
+export interface ReadAhead {
+  prices?: BuiltinPrices;
+  relations?: KnownRelations;
+}
 
 export type CallSelection = Pick<
   CallsStatsDto,
@@ -315,11 +327,11 @@ export function callRow(request: CallReadDto, maxBytes: number | null): CallRows
   return toCallRows(found, request, [...answeredNames(), ...extraColumnNames(request)]);
 }
 
-export const callsStatsQuery = (request: CallsStatsDto, prices?: BuiltinPrices) => sql<{
+export const callsStatsQuery = (request: CallsStatsDto, ahead?: ReadAhead) => sql<{
   count: number;
 }>`
   SELECT count(*)::int AS count FROM (
-    SELECT 1 FROM calls c WHERE ${matching(request, prices)}
+    SELECT 1 FROM calls c WHERE ${matching(request, ahead)}
     LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
 
 /** Matches like `isOneOf`, but an empty list matches nothing. */

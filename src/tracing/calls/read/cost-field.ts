@@ -53,7 +53,7 @@ const totalCostOfCall = (projectId: string, builtin: BuiltinPrices) => sql`(
         + ${kindCost('cache_creation_input_tokens', sql`coalesce(own.cache_creation, builtin.cache_creation)`, BUILTIN_DETAILS)}
       END AS cost) t) m)`;
 
-/** Returns the field for the cost of a call. It needs prices, which `CallPrices` finds. */
+/** Returns the field for the cost of a call. It needs prices, which `CallConditions` finds. */
 export const costField = (projectId: string, prices: BuiltinPrices | undefined): NamePrefix => {
   const cost = prices && column.number(totalCostOfCall(projectId, prices), { isSum: true });
   return (rest, place) => {

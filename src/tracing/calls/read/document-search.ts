@@ -6,8 +6,8 @@ import { visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import type { IndexKind } from '../indexes/call-indexes.dto.js';
 import { isStartOrdered } from './call-lists.query.js';
-import type { BuiltinPrices } from './cost-field.js';
-import { isMatch, type CallSelection } from './calls.query.js';
+import { type KnownRelations, RELATIONS } from './call-relations.js';
+import { isMatch, type CallSelection, type ReadAhead } from './calls.query.js';
 import { derivedField } from './derived-field.js';
 
 /**
@@ -31,19 +31,16 @@ export interface DocumentSearch {
 }
 
 /** Returns the search for a valid request. Null if the request reads no documents, or has another order. */
-export function documentSearch(
-  request: CallsQueryDto,
-  prices?: BuiltinPrices,
-): DocumentSearch | null {
+export function documentSearch(request: CallsQueryDto, ahead?: ReadAhead): DocumentSearch | null {
   const { project_id, filter, query, sort_by, offset } = request;
   const all = conditions(query);
-  const inside = all.filter(readsDocument);
+  const inside = all.filter((condition) => readsDocument(condition, ahead?.relations));
   const isInside =
     inside.length > 0 || Boolean(filter?.input_refs?.length || filter?.output_refs?.length);
   if (!isInside || offset || !isStartOrdered(request)) return null;
   const beside = all.filter((condition) => !inside.includes(condition));
   return {
-    candidates: allOf(visibleIn(project_id), isMatch(withoutDocuments(request, beside), prices)),
+    candidates: allOf(visibleIn(project_id), isMatch(withoutDocuments(request, beside), ahead)),
     isDescending: sort_by?.[0]?.direction === 'desc',
     indexes: inside.flatMap(helpfulIndex),
   };
@@ -95,7 +92,7 @@ export function searchStoppedError(
     : 'no index serves this condition';
   return new ApiError(
     'too_large',
-    `the search read the documents of ${reached}, and took longer than its limit: ask for a shorter time of started_at; ${help}`,
+    `the search looked at ${reached}, and took longer than its limit: ask for a shorter time of started_at; ${help}`,
   );
 }
 
@@ -123,13 +120,16 @@ const isInDocument = (field: unknown): field is string =>
   DOCUMENTS.includes(field.split('.', 1)[0]!) &&
   !`${field}.`.startsWith(derivedField(''));
 
-export function readsDocument(condition: unknown): boolean {
+/** Returns true if a condition reads documents, or looks up other calls for each call. */
+export function readsDocument(condition: unknown, relations?: KnownRelations): boolean {
   const waiting = [condition];
   while (waiting.length > 0) {
     const node = waiting.pop();
     if (typeof node !== 'object' || node === null) continue;
     if (isInDocument((node as { $getField?: unknown }).$getField)) return true;
-    waiting.push(...Object.values(node));
+    const related = RELATIONS.find((operator) => Object.hasOwn(node, operator));
+    if (related === undefined) waiting.push(...Object.values(node));
+    else if (!relations?.hasIds(related, (node as Record<string, unknown>)[related])) return true;
   }
   return false;
 }

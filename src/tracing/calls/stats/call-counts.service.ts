@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import type { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
-import { CallPrices } from '../read/call-prices.service.js';
+import { CallConditions } from '../read/call-conditions.service.js';
 import { callsStatsQuery } from '../read/calls.query.js';
 
 @Injectable()
@@ -10,7 +10,7 @@ export class CallCountsService {
   constructor(
     private readonly database: Database,
     private readonly projects: ProjectsService,
-    private readonly prices: CallPrices,
+    private readonly conditions: CallConditions,
   ) {}
 
   /** Counts matching calls. The number of all calls of a project is stored already. */
@@ -23,7 +23,7 @@ export class CallCountsService {
   }
 
   private async matching(query: CallsStatsDto): Promise<number> {
-    const counted = await this.prices.compiled(query, (prices) => callsStatsQuery(query, prices));
+    const counted = await this.conditions.compiled(query, (ahead) => callsStatsQuery(query, ahead));
     const [row] = await this.database.query(counted, { long: 'read' });
     return row!.count;
   }

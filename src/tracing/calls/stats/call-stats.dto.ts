@@ -63,7 +63,7 @@ export class UsageMetricDto {
  */
 export class CallStatsDto extends StatsWindowDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
-  /** An expression tree: docs/adr/0010-query-language.md. */
+  /** An expression tree: docs/query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
   @IsOptional()
   @IsArray()

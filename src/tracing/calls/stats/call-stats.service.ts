@@ -19,7 +19,7 @@ import type { Percentile } from '../../statistics/statistics.query.js';
 import { PRODUCTION } from '../../conventions/call-source.js';
 import { productionFilter } from '../../production-filter.js';
 import type { CallsFilterDto } from '../calls.dto.js';
-import { CallPrices } from '../read/call-prices.service.js';
+import { CallConditions } from '../read/call-conditions.service.js';
 import { isMatch } from '../read/calls.query.js';
 import { namedSlots, SLOT_MS, TIERS } from './call-slots.query.js';
 import { callBuckets, rowReach, usageBuckets } from './call-stats.buckets.js';
@@ -73,7 +73,7 @@ export class CallStatsService {
   constructor(
     private readonly database: Database,
     private readonly costs: CostsService,
-    private readonly callPrices: CallPrices,
+    private readonly conditions: CallConditions,
   ) {}
 
   /** Returns the answer as JSON text, so that sums keep all their digits. */
@@ -82,7 +82,7 @@ export class CallStatsService {
     const { query } = request;
     const filter = productionFilter(request.filter, query);
     const body = Object.assign({}, request, { filter });
-    const condition = await this.callPrices.compiled(body, (prices) => isMatch(body, prices));
+    const condition = await this.conditions.compiled(body, (ahead) => isMatch(body, ahead));
     const groups = body.group_by ?? [];
     // everything that takes long needs a slot; one key has few slots
     const { calls, usage } = await this.database.transaction({ long: 'read' }, async () => {

@@ -35,7 +35,7 @@ export class CallsUsageDto {
 export class TraceUsageDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
-  /** An expression tree: docs/adr/0010-query-language.md. */
+  /** An expression tree: docs/query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
   /** Adds the costs of the tokens. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;

@@ -3,8 +3,7 @@ import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { columnsOfCall, visibleIn } from '../../visible-calls.js';
-import type { BuiltinPrices } from '../read/cost-field.js';
-import { withDescendants, isMatch } from '../read/calls.query.js';
+import { withDescendants, isMatch, type ReadAhead } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
 export const MAX_USAGE_BYTES = 1024 * 1024;
@@ -40,11 +39,11 @@ export function descendantUsage(request: CallsUsageDto, limit: number): Sql {
 }
 
 /** Selects calls that match, and the spans that ran in them. At most `limit` calls and as many spans. */
-export const matchingUsage = (request: TraceUsageDto, limit: number, prices?: BuiltinPrices): Sql =>
+export const matchingUsage = (request: TraceUsageDto, limit: number, ahead?: ReadAhead): Sql =>
   usageRows(
     sql`
       WITH found AS MATERIALIZED (
-        SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request, prices))} LIMIT ${limit}::bigint)
+        SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request, ahead))} LIMIT ${limit}::bigint)
       ${withLinked(request.project_id, limit)}`,
     request,
   );

@@ -10,7 +10,7 @@ import {
 } from '../../pricing/price.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Sql } from '../../../platform/query/sql.js';
-import { CallPrices } from '../read/call-prices.service.js';
+import { CallConditions } from '../read/call-conditions.service.js';
 import {
   type CallsUsageDto,
   MAX_USAGE_CALLS,
@@ -44,7 +44,7 @@ interface CallUsageRow extends Priceable, Pick<StartedCall, (typeof USAGE_COLUMN
 export class CallUsageService {
   constructor(
     private readonly database: Database,
-    private readonly prices: CallPrices,
+    private readonly conditions: CallConditions,
   ) {}
 
   /**
@@ -60,8 +60,8 @@ export class CallUsageService {
    * @throws ApiError `too_large`
    */
   async ofMatching(request: TraceUsageDto): Promise<string> {
-    const query = await this.prices.compiled(request, (prices) =>
-      matchingUsage(request, mostCalls(request) + 1, prices),
+    const query = await this.conditions.compiled(request, (ahead) =>
+      matchingUsage(request, mostCalls(request) + 1, ahead),
     );
     return this.answer(request, query);
   }

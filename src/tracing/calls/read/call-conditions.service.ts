@@ -1,38 +1,68 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
-import { ApiError } from '../../../platform/errors.js';
+import { ApiError, isTimeout } from '../../../platform/errors.js';
 import { InvalidQuery } from '../../../platform/query/columns.js';
 import { mapYielding } from '../../../platform/time/event-loop-turn.js';
-import { Parameter } from '../../../platform/query/sql.js';
+import { Parameter, sql } from '../../../platform/query/sql.js';
 import { builtinCells } from '../../pricing/builtin-prices.js';
 import { hasPlainName } from '../../pricing/price.js';
 import type { Price } from '../../pricing/price-kinds.js';
 import { modelsQuery } from './call-prices.query.js';
-import { NeedsPrices, type BuiltinPrices, totalCostField } from './cost-field.js';
-import type { CallSelection } from './calls.query.js';
+import { KnownRelations, type RelationProbe } from './call-relations.js';
+import { type BuiltinPrices, NeedsPrices, totalCostField } from './cost-field.js';
+import type { CallSelection, ReadAhead } from './calls.query.js';
 
 /** Maximum number of models in a request on costs. To price a model for the first time takes some 0.2 ms. */
 const MAX_MODELS = 1000;
 /** Maximum number of conditions on costs in a request. Each takes some 50 us for each call. */
 const MAX_NAMED = 10;
+/** Time in which the calls that fulfil the condition of a relation must be found. */
+const PROBE_MS = 1000;
 
-/** Finds the built-in prices for a request that names the cost of calls. */
+/** Reads what a request on calls needs to know before its statement can be compiled. */
 @Injectable()
-export class CallPrices {
+export class CallConditions {
   constructor(private readonly database: Database) {}
 
   /**
-   * Compiles a request. If that needs prices, a separate statement first reads the models of the calls in question. A
-   * call that is stored between the two statements, with a model that no call had before, has no cost, as if it
-   * reported its usage later. Prices of the project are read with the calls themselves.
+   * Compiles a request. Separate statements first read the calls that fulfil relations, and the models of the calls in
+   * question if a condition names their cost. Calls that are stored between the statements may be left out, as if they
+   * arrived later. Prices of the project are read with the calls themselves.
    * @throws ApiError `too_large`, InvalidQuery
    */
-  async compiled<T>(request: CallSelection, compile: (prices?: BuiltinPrices) => T): Promise<T> {
-    try {
-      return compile();
-    } catch (error) {
-      if (!(error instanceof NeedsPrices)) throw error;
+  async compiled<T>(request: CallSelection, compile: (ahead: ReadAhead) => T): Promise<T> {
+    const relations = new KnownRelations(request.filter?.trace_ids);
+    let ahead: ReadAhead = { relations };
+    for (;;) {
+      try {
+        const made = compile(ahead);
+        const probe = relations.take();
+        if (!probe) return made;
+        relations.set(probe, await this.probe(probe));
+      } catch (error) {
+        if (!(error instanceof NeedsPrices) || ahead.prices) throw error;
+        relations.take();
+        ahead = { relations, prices: await this.prices(request) };
+      }
     }
+  }
+
+  /** Returns null if the calls took too long to find. */
+  private async probe({ query }: RelationProbe): Promise<{ id: string }[] | null> {
+    try {
+      return await this.database.transaction({ long: 'read' }, async () => {
+        await this.database.query(
+          sql`SELECT set_config('statement_timeout', ${String(PROBE_MS)}, true)`,
+        );
+        return this.database.query(query);
+      });
+    } catch (error) {
+      if (isTimeout(error)) return null;
+      throw error;
+    }
+  }
+
+  private async prices(request: CallSelection): Promise<BuiltinPrices> {
     if (JSON.stringify(request.query ?? {}).split('total_cost').length - 1 > MAX_NAMED)
       throw new InvalidQuery(
         'query',
@@ -45,7 +75,7 @@ export class CallPrices {
         'too_large',
         `the calls used over ${MAX_MODELS} models, too many for ${totalCostField()}: add a condition on started_at or op_name to the others`,
       );
-    return compile(new Parameter(await builtinPrices(models.map(({ llm_id }) => llm_id))));
+    return new Parameter(await builtinPrices(models.map(({ llm_id }) => llm_id)));
   }
 }
 
