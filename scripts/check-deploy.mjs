@@ -293,8 +293,38 @@ function dashboardRules() {
   });
 }
 
+/**
+ * Checks docker-compose.yml without Docker: .env.example has its settings, and the services, volumes and users exist
+ * that it names.
+ */
+function checkCompose() {
+  const file = 'docker-compose.yml';
+  const text = readFileSync(file, 'utf8');
+  const settings = readFileSync('.env.example', 'utf8');
+  const [{ services, volumes }] = documents(text, file);
+  const wrong = [];
+  for (const name of Object.keys(services.skein.environment))
+    if (!settings.includes(`\n# ${name}=`)) wrong.push(`${name} is no setting`);
+  for (const [name, { depends_on = {}, healthcheck, volumes: own = [] }] of Object.entries(
+    services,
+  )) {
+    for (const other of Object.keys(depends_on))
+      if (!services[other]?.healthcheck)
+        wrong.push(`${name} waits for ${other}, which has no check`);
+    for (const volume of own)
+      if (!(volume.split(':')[0] in volumes)) wrong.push(`${name} has no volume ${volume}`);
+    if (healthcheck && healthcheck.test[0] !== 'CMD')
+      wrong.push(`the check of ${name} needs a shell`);
+  }
+  const { hostname, username } = new URL(services.skein.environment.DATABASE_URL);
+  if (services[hostname]?.environment.POSTGRES_USER !== username)
+    wrong.push(`DATABASE_URL leads to ${hostname} as ${username}, which is not there`);
+  problems.push(...wrong.map((what) => `${file}: ${what}`));
+}
+
 checkValues();
 checkCopies();
+checkCompose();
 for (const folder of ['deploy/kubernetes', 'deploy/prometheus'])
   for (const name of readdirSync(folder)) documents(readFileSync(join(folder, name), 'utf8'), name);
 
