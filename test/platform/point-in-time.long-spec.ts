@@ -177,4 +177,17 @@ describe('a point in time', () => {
     expect(latest.said).toMatch(/its last transaction is of \d/);
     expect(await callsIn(DATA_DIR)).toEqual([...acknowledged].toSorted());
   });
+
+  it('does not wait for the log of a folder that a file is restored into', async () => {
+    server = await startServer({ ...env, ...kept });
+    const file = join(folder.path, 'by-hand.skein.age');
+    const made = run('server/commands/backup.cli.js', { ...env, ...kept }, [file]);
+    expect(await made.exit).toBe(0);
+    expect(await server.stop()).toBe(0);
+    const DATA_DIR = join(folder.path, 'restored-file');
+    const { code, said } = await restore([file, ...identity], DATA_DIR, { BACKUP_WAL: '1' });
+    expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('restored ') });
+    expect(said).not.toContain('archiv');
+    expect(await callsIn(DATA_DIR)).toEqual([...acknowledged].toSorted());
+  });
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
 import type { Actor } from '../../platform/audit/add-event.js';
 import { DamagedBackup } from '../../platform/backup/backup-file.js';
@@ -86,12 +87,17 @@ export async function withDatabase(
   });
 }
 
-/** Runs a command with the URL of the database, before any connection. */
+/**
+ * Runs a command with the URL of the database, before any connection. No log of a new folder is archived: no process
+ * stores it, and the stop would wait for that.
+ */
 export async function withPostgres(
   options: { mustExist: boolean },
   work: (url: string) => Promise<void>,
 ): Promise<void> {
-  const postgres = await openPostgres(config, options).catch(reachRunning);
+  const isNew = !options.mustExist && !existsSync(join(config.dataDir, 'pgdata'));
+  const isWalKept = config.isWalKept && !isNew;
+  const postgres = await openPostgres({ ...config, isWalKept }, options).catch(reachRunning);
   try {
     await work(postgres.url);
   } finally {
