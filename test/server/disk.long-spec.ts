@@ -200,8 +200,30 @@ onDisk('a disk of its own', () => {
     for (let n = 0; n < before; n++) acknowledged.delete(`c${n}`);
     await until(async () => (await write()).status === 200);
     expect(server.output()).toContain('writes are taken while they fit into the room');
-    for (let i = 0; i < before / 2; i++) expect((await write()).status).toBe(200);
+    for (let i = 0; i < before / 2; i++) await until(async () => (await write()).status === 200);
     await expectAllThere();
+  });
+
+  it('filled by a tenant whose project is then deleted: others write again, also while a third erases all the time', async () => {
+    const aCall = (project_id: string, id: string) => aStart({ project_id, id });
+    const others = Array.from({ length: 500 }, (_, n) => ({
+      mode: 'start',
+      req: { start: aCall('third/app', `${n}`) },
+    }));
+    const store = () => server.post('/call/upsert_batch', { batch: others });
+    await until(async () => (await store()).status === 200);
+    await fillByWrites();
+    const other = () => server.post('/call/start', { start: aCall('other/app', 'c') });
+    expectRefusal(await other(), /takes no writes now/);
+    const over = new AbortController();
+    const purges = (async () => {
+      for (let n = 0; !over.signal.aborted; n++)
+        await server.post('/calls/purge', { project_id: 'third/app', call_ids: [`${n}`] });
+    })();
+    expect((await server.post('/project/delete', { project_id: PROJECT })).status).toBe(200);
+    acknowledged.clear();
+    await until(async () => (await other()).status === 200).finally(() => over.abort());
+    await purges;
   });
 
   it('full to the last byte, and PostgreSQL killed: it is started again, and all goes on when there is room', async () => {

@@ -59,8 +59,7 @@ export class ProjectErasing {
       : [];
     const counts: RowCounts = batch ? { [name]: batch.rows } : {};
     if (batch?.last) return { cursor: { lastKeys, table: name, after: batch.last }, counts };
-    const next = this.tables[index + 1];
-    return { cursor: next ? { lastKeys, table: next.name, after: null } : null, counts };
+    return { cursor: this.next(lastKeys, index + 1), counts };
   }
 
   /** Ends running uploads, and notes the last key of each table: rows after it were written later. */
@@ -71,10 +70,13 @@ export class ProjectErasing {
       const [last] = await this.database.query(lastKeyQuery(table, projectId));
       if (last) lastKeys[table.name] = last.key;
     }
-    return {
-      cursor: { lastKeys, table: this.tables[0]!.name, after: null } satisfies Cursor,
-      counts: { [UPLOADS]: uploads.length },
-    };
+    return { cursor: this.next(lastKeys, 0), counts: { [UPLOADS]: uploads.length } };
+  }
+
+  /** Returns the cursor of the next table with rows, from this one on: each step waits for its turn. */
+  private next(lastKeys: Record<string, RowKey>, from: number): Cursor | null {
+    const table = this.tables.slice(from).find(({ name }) => lastKeys[name]);
+    return table ? { lastKeys, table: table.name, after: null } : null;
   }
 }
 
