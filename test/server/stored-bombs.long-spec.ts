@@ -51,9 +51,9 @@ afterAll(async () => {
 });
 
 /** Sends a request and reads the answer without parsing it, which would block the process that measures. */
-async function ask(path: string, body: string, as: 'writer' | 'reader'): Promise<number> {
+async function ask(path: string, body: string | null, as: 'writer' | 'reader'): Promise<number> {
   const response = await fetch(server.url + path, {
-    method: 'POST',
+    method: body === null ? 'GET' : 'POST',
     headers: {
       ...headers[as],
       'content-type': 'application/json',
@@ -94,6 +94,28 @@ async function plant(): Promise<void> {
       `"inputs":{"example":{"n":${i}}},"output":{"output":1,"scores":${scores}}`,
     );
   await store(Array.from({ length: TRIALS }, (_, i) => trial(i)));
+}
+
+/** Stores models and an evaluation as typed objects, and a queue whose items have long lists of fields. */
+async function plantObjects(): Promise<void> {
+  const texts = `"list":${bomb(200_000)},"wide":${wideBomb(200_000)}`;
+  for (let n = 0; n < 20; n++) {
+    const model = `{"name":"m${n}","source_code":"","attributes":{${texts}}}`;
+    expect(await ask(`/v2/${PROJECT}/models`, model, 'writer')).toBe(200);
+    const refs = json(Array.from({ length: 1000 }, () => 'x'.repeat(2000)));
+    const evaluation = `{"name":"e${n}","dataset":"d","scorers":${refs},"eval_attributes":{${texts}}}`;
+    expect(await ask(`/v2/${PROJECT}/evaluations`, evaluation, 'writer')).toBe(200);
+  }
+  const queue = { project_id: PROJECT, name: 'q', scorer_refs: [] };
+  const { id } = (await send(`${server.url}/annotation_queues`, queue, headers.writer)).body;
+  const call_ids = Array.from({ length: TRIALS }, (_, n) => `trial-${n}`);
+  const display_fields = ['a', 'b', 'c', 'd'].map((name) => `inputs.${name}`.padEnd(1000, 'x'));
+  const path = `/annotation_queues/${id}/items`;
+  expect(await ask(path, ofProject({ call_ids, display_fields }), 'writer')).toBe(200);
+  OTHERS.push(
+    { name: 'items of a queue', path: `${path}/query`, as: 'reader', body: ofProject({}) },
+    { name: 'next item of a queue', path: `${path}/next`, as: 'writer', body: ofProject({}) },
+  );
 }
 
 /** CPU time that the main thread of the service has used, in milliseconds. */
@@ -150,7 +172,8 @@ const byScore = [{ field: 'scores.wide.k1', direction: 'asc' }];
 interface BombReader {
   name: string;
   path: string;
-  body: string;
+  /** Null for a GET. */
+  body: string | null;
   as: 'reader' | 'writer';
   status?: number;
 }
@@ -176,7 +199,32 @@ const OF_RUN: BombReader[] = [
     body: json({ baseline_call_id: RUN, other_call_ids: [RUN] }),
   },
 ];
+const tool = (name: string, more: object): BombReader => ({
+  name: `tool ${name}`,
+  path: '/mcp',
+  as: 'reader',
+  body: json({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: { project_id: PROJECT, ...more } },
+  }),
+});
+const ofObjects = (kind: string): BombReader => ({
+  name: `typed ${kind}`,
+  path: `/v2/${PROJECT}/${kind}`,
+  as: 'reader',
+  body: null,
+});
 const OTHERS: BombReader[] = [
+  tool('search_calls', {}),
+  tool('read_call', { id: 'trial-1' }),
+  tool('compare_calls', { left: 'trial-1', right: 'trial-2' }),
+  tool('read_trace', { trace_id: 'trace' }),
+  tool('read_thread', { thread_id: 'thread' }),
+  tool('read_object', { object_id: 'm1', digest: 'latest' }),
+  ofObjects('models'),
+  ofObjects('evaluations'),
   {
     name: 'spans',
     path: '/weave/agents/spans/query',
@@ -238,6 +286,7 @@ const OTHERS: BombReader[] = [
     await whileOthersWork(aWhile); // the first requests compile the code
     const before = await whileOthersWork(aWhile);
     await plant();
+    await plantObjects();
     await readAll(OTHERS, 'running');
     await readAll(OF_RUN, 'running');
     await check('keeping', () => until(isKept));

@@ -9,6 +9,7 @@ import {
   objectText,
   valueAt,
 } from '../../../platform/json/json-text.js';
+import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { FilesService } from '../../../tracing/objects/files/files.service.js';
 import { ObjectsService } from '../../../tracing/objects/objects.service.js';
 import { TablesService } from '../../../tracing/objects/tables/tables.service.js';
@@ -217,11 +218,14 @@ export class TypedObjectsService {
     batches: AsyncIterable<string[]>,
     hasCode: boolean,
   ): AsyncGenerator<string[]> {
+    const turn = new EventLoopTurn();
     for await (const batch of batches)
       for (let i = 0; i < batch.length; i += VALUES_AT_ONCE) {
         const shapes = [];
-        for (const json of batch.slice(i, i + VALUES_AT_ONCE))
+        for (const json of batch.slice(i, i + VALUES_AT_ONCE)) {
+          if (turn.isOver) await turn.next();
           shapes.push(await this.shape(kind, projectId, json, hasCode));
+        }
         yield shapes;
       }
   }
