@@ -66,14 +66,14 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
    * @throws ApiError, Busy
    */
   async watch(projectId: string, caller: Caller, response: ServerResponse): Promise<void> {
-    this.assertRoom(caller);
+    await (this.listening ??= this.notices.listen(CHANGES, (notice) => this.take(notice)));
+    this.assertRoom(caller); // after the wait, because a stream that has not begun must get no tick
     if (response.destroyed) return; // the client has already left
     const stream = new EventStream(response, caller, (kinds) => {
       for (const kind of kinds) this.ticks.inc({ kind });
     });
     this.add(projectId, stream);
     response.once('close', () => this.remove(projectId, stream));
-    await (this.listening ??= this.notices.listen(CHANGES, (notice) => this.take(notice)));
     stream.begin();
     stream.tick(KINDS);
     if (drainSignal.aborted || this.notices.isStopping) stream.end();
