@@ -58,7 +58,7 @@ export async function createApp(
   const server: Server = app.getHttpServer();
   const quotas = app.get(QuotasService);
   app.use(edge(config, (request, bytes) => quotas.noteRequest(request.user, bytes)));
-  app.use(answerInOrder(server));
+  app.use(answerInOrder());
   app.use(ports(config));
   app.use(decodeOtlpHeaders());
   app.use(paceKeylessRequests(app.get(KeysService), app.get(ConnectionsService)));

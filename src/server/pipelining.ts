@@ -1,4 +1,3 @@
-import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from '../platform/errors.js';
@@ -10,48 +9,31 @@ const MAX_WAITING = 16;
 const STOP_PARSING = 2;
 
 interface ParsedSocket extends Socket {
-  parser: { onIncoming: (request: IncomingMessage, keepsAlive: boolean) => number };
-}
-
-interface Line {
-  isBusy: boolean;
-  isFull: boolean;
-  waiting: (() => void)[];
+  parser: { onIncoming: () => number };
 }
 
 /**
  * Makes middleware that answers the requests of a connection one after the other. Node alone begins all pipelined
- * requests at once: a chunk of 64 KB has a thousand. Beyond `MAX_WAITING` the connection is refused, and nothing more
- * is made of its bytes.
+ * requests at once: a chunk of 64 KB has a thousand. It gives the connection to one answer at a time. Beyond
+ * `MAX_WAITING` the connection is refused, and nothing more is made of its bytes.
  */
-export function answerInOrder(server: Server) {
-  const lines = new WeakMap<Socket, Line>();
-  server.on('connection', (socket: ParsedSocket) => {
-    const line: Line = { isBusy: false, isFull: false, waiting: [] };
-    lines.set(socket, line);
-    const { parser } = socket;
-    const { onIncoming } = parser;
-    parser.onIncoming = (...parsed) => (line.isFull ? STOP_PARSING : onIncoming(...parsed));
-  });
+export function answerInOrder() {
+  const waiting = new WeakMap<Socket, number>();
   return (request: Request, response: Response, next: NextFunction): void => {
+    if (response.socket) return next();
     const { socket } = request;
-    const line = lines.get(socket);
-    if (!line) return next(); // an InnerRequest has a connection of its own
-    if (line.waiting.length >= MAX_WAITING) {
-      line.isFull = true;
+    const count = waiting.get(socket) ?? 0;
+    if (count >= MAX_WAITING) {
+      (socket as ParsedSocket).parser.onIncoming = () => STOP_PARSING;
       socket.pause();
       return sendProblem(tooMany(), response.set('Connection', 'close'));
     }
+    waiting.set(socket, count + 1);
     const begin = () => {
-      line.isBusy = true;
-      response.once('close', () => {
-        line.isBusy = false;
-        if (!socket.destroyed) line.waiting.shift()?.();
-      });
-      next();
+      waiting.set(socket, waiting.get(socket)! - 1);
+      if (!socket.destroyed) next();
     };
-    if (line.isBusy) line.waiting.push(begin);
-    else begin();
+    response.once('socket', () => process.nextTick(begin));
   };
 }
 

@@ -10,7 +10,7 @@ import type { RequestAdmission } from './limits/admission.js';
  */
 interface Credential {
   challenge: string;
-  grants: () => Promise<readonly Grant[] | null>;
+  grants: () => readonly Grant[] | null | Promise<readonly Grant[] | null>;
 }
 
 /** Owner of a credential: a key, a person, or a key of a person. */
@@ -75,7 +75,8 @@ export class Caller {
    * @throws ApiError `unauthenticated` when the key was revoked or has expired, or the person's grants were reduced.
    */
   async assertValid(): Promise<void> {
-    const grants = await this.credential.grants();
+    const found = this.credential.grants();
+    const grants = found instanceof Promise ? await found : found;
     if (grants === null || (grants !== this.grants && !areWithin(this.grants, grants)))
       throw new ApiError(
         'unauthenticated',

@@ -25,6 +25,14 @@ const SCHEMES: Record<Scheme, { challenge: string; wanted: string }> = {
 /** Methods of requests that a full quota of bytes does not refuse. */
 const READING_OR_FREEING = new Set(['GET', 'DELETE']);
 
+interface DeclaredAccess {
+  role: Role;
+  isBeyondQuotas: boolean;
+}
+
+/** Kept for each handler, because reading metadata costs as much as the rest of the guard. */
+const declared = new WeakMap<Function, DeclaredAccess>();
+
 const noSession = () =>
   new ApiError('unauthenticated', 'there is no session, or it has ended', {
     headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
@@ -68,10 +76,9 @@ export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
 
     override async canActivate(context: ExecutionContext): Promise<boolean> {
       const request = context.switchToHttp().getRequest<Request>();
-      request.user = request.context.isUnknown
-        ? undefined
-        : await this.authenticate(request, context);
-      const caller = request.user;
+      const found = request.context.isUnknown ? undefined : this.authenticate(request, context);
+      const caller = found instanceof Promise ? await found : found;
+      request.user = caller;
       if (!caller) {
         if (request.headers.authorization || sessionToken(request))
           this.failures.note(clientAddress(request));
@@ -81,25 +88,31 @@ export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
       const { checks } = this.admissions;
       const reading = checks?.admit(caller);
       if (reading) await reading;
-      const declaring = [context.getHandler(), context.getClass()];
-      const role = this.reflector.getAllAndOverride<Role>(ROLE, declaring);
+      const { role, isBeyondQuotas } = this.declaredAccess(context);
       const acting = caller.as(role);
       if (!acting)
         throw new ApiError('forbidden', `the operation needs a key with the role ${role}`);
-      const isBeyondQuotas =
-        READING_OR_FREEING.has(request.method) ||
-        this.reflector.get<boolean>(BEYOND_QUOTAS, declaring[0]!);
-      request.user = acting.forRequest(
-        new RequestAdmission(checks, isBeyondQuotas, caller.onlyProject),
-        role,
-      );
+      const isFreeing = isBeyondQuotas || READING_OR_FREEING.has(request.method);
+      const admission = new RequestAdmission(checks, isFreeing, caller.onlyProject);
+      request.user = acting.forRequest(admission, role);
       return true;
     }
 
-    private async authenticate(
+    private declaredAccess(context: ExecutionContext): DeclaredAccess {
+      const handler = context.getHandler();
+      let access = declared.get(handler);
+      if (!access) {
+        const role = this.reflector.getAllAndOverride<Role>(ROLE, [handler, context.getClass()]);
+        const isBeyondQuotas = this.reflector.get<boolean>(BEYOND_QUOTAS, handler) ?? false;
+        declared.set(handler, (access = { role, isBeyondQuotas }));
+      }
+      return access;
+    }
+
+    private authenticate(
       request: Request,
       context: ExecutionContext,
-    ): Promise<Caller | undefined> {
+    ): Caller | undefined | Promise<Caller | undefined> {
       const { authorization: sent } = request.headers;
       if (!sent) return this.callerOfSession(request);
       return this.keys.callerOn(request.socket, { guard, sent }, async () => {
@@ -108,7 +121,7 @@ export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
       });
     }
 
-    private async callerOfSession(request: Request): Promise<Caller | undefined> {
+    private callerOfSession(request: Request): Caller | undefined | Promise<Caller | undefined> {
       const token = sessionToken(request);
       if (token === undefined) return undefined;
       const from = { address: clientAddress(request), challenge: SESSION_CHALLENGE };

@@ -44,12 +44,26 @@ export const requestSubject = (request: Request) => ({
 /** Bytes of each connection that belong to earlier requests. */
 const countedBytes = new WeakMap<Socket, { read: number; written: number }>();
 
-/** Returns the bytes that the connection received and sent, headers included, since its last request. */
-function newBytes(socket: Socket) {
-  const before = countedBytes.get(socket) ?? { read: 0, written: 0 };
-  const { bytesRead: read, bytesWritten: written } = socket;
-  countedBytes.set(socket, { read, written });
-  return { request_bytes: read - before.read, answer_bytes: written - before.written };
+/** Returns the bytes that the connection received, headers included, since its last request. */
+function newlyRead(socket: Socket): number {
+  const counted = countedOf(socket);
+  const { read } = counted;
+  counted.read = socket.bytesRead;
+  return counted.read - read;
+}
+
+/** Returns the bytes that the connection sent, headers included, since its last logged request. */
+function newlyWritten(socket: Socket): number {
+  const counted = countedOf(socket);
+  const { written } = counted;
+  counted.written = socket.bytesWritten;
+  return counted.written - written;
+}
+
+function countedOf(socket: Socket) {
+  let counted = countedBytes.get(socket);
+  if (!counted) countedBytes.set(socket, (counted = { read: 0, written: 0 }));
+  return counted;
 }
 
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
@@ -105,8 +119,8 @@ export function edge(
       const project = request.context.project?.slice(0, MAX_PROJECT);
       const attributes = { 'skein.project': project, 'skein.request_id': request.id };
       request.context.trace?.end({ method, route: path, status, attributes });
-      const bytes = newBytes(socket);
-      onAnswered(request, bytes.request_bytes);
+      const request_bytes = newlyRead(socket);
+      onAnswered(request, request_bytes);
       if (!isLogged) return;
       logger[level]({
         request_id: request.id,
@@ -118,7 +132,8 @@ export function edge(
         route,
         status,
         duration_ms: seconds * 1000,
-        ...bytes,
+        request_bytes,
+        answer_bytes: newlyWritten(socket),
       });
     });
     next();

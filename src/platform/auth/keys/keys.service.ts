@@ -130,11 +130,11 @@ export class KeysService {
    * Returns the caller of a request with this credential on the connection. The result of `authenticate` is kept with
    * the connection, for the same guard: another one may not accept this scheme.
    */
-  async callerOn(
+  callerOn(
     socket: Socket,
     { guard, sent }: SentCredential,
     authenticate: () => Promise<Caller | undefined>,
-  ): Promise<Caller | undefined> {
+  ): Caller | Promise<Caller | undefined> {
     const trusted = this.trusted.get(socket);
     if (
       trusted?.sent === sent &&
@@ -146,12 +146,13 @@ export class KeysService {
     const name = nameOfSent(sent);
     this.trusted.delete(socket);
     this.recent.delete(name);
-    const caller = await authenticate();
-    if (!caller) return undefined;
-    this.trusted.set(socket, { guard, sent, caller, until: performance.now() + CACHE_MS });
-    this.recent.set(name, true);
-    this.uses.note(caller);
-    return caller;
+    return authenticate().then((caller) => {
+      if (!caller) return undefined;
+      this.trusted.set(socket, { guard, sent, caller, until: performance.now() + CACHE_MS });
+      this.recent.set(name, true);
+      this.uses.note(caller);
+      return caller;
+    });
   }
 
   /**
@@ -218,13 +219,13 @@ export class KeysService {
    * Reads the current grants. A transaction looks the key up on its own connection: if it waited for a look-up that
    * waits for a connection, transactions that hold all connections would block each other. It does not fill the cache.
    */
-  private async grantsNow(name: string): Promise<readonly Grant[] | null> {
-    const known =
-      this.cache.get(name) ??
-      (await (this.database.inTransaction
-        ? this.findBySecret(name)
-        : this.cache.fetch(name, { context: undefined })));
-    return known !== undefined && isActive(known) ? known.holder.grants : null;
+  private grantsNow(name: string): readonly Grant[] | null | Promise<readonly Grant[] | null> {
+    const known = this.cache.get(name);
+    if (known) return activeGrants(known);
+    const finding = this.database.inTransaction
+      ? this.findBySecret(name)
+      : this.cache.fetch(name, { context: undefined });
+    return finding.then(activeGrants);
   }
 
   private async findBySecret(name: string): Promise<CachedCredential | undefined> {
@@ -363,6 +364,9 @@ export class KeysService {
     return this.database.repository(ApiKey).exists();
   }
 }
+
+const activeGrants = (known: CachedCredential | undefined) =>
+  known !== undefined && isActive(known) ? known.holder.grants : null;
 
 const nameOfSent = (sent: string) => hashSecret(sent).toString('base64');
 

@@ -43,10 +43,12 @@ export const BeyondQuotas = () => SetMetadata(BEYOND_QUOTAS, true);
 export class RequestAdmission {
   private others: Set<string> | undefined;
   private isRefused = false;
+  /** The last project that was admitted. A body may name it in each of its items. */
+  private last: { projectId: string; isWrite: boolean } | undefined;
 
   constructor(
     private readonly checks: QuotaChecks | undefined,
-    private readonly isBeyondQuotas: boolean | undefined,
+    private readonly isBeyondQuotas: boolean,
     /** A project for which the request is counted already. */
     private first: string | null,
   ) {}
@@ -56,10 +58,9 @@ export class RequestAdmission {
   }
 
   admitTo(projectId: string, role: Role): void {
-    const isNew = projectId !== this.first && !this.others?.has(projectId);
-    if (this.first === null) this.first = projectId;
-    else if (isNew) (this.others ??= new Set()).add(projectId);
     const isWrite = role !== 'reader' && !this.isBeyondQuotas;
+    if (this.last?.projectId === projectId && (this.last.isWrite || !isWrite)) return;
+    const isNew = this.add(projectId);
     try {
       this.checks?.admitTo(projectId, { isWrite, isNew });
     } catch (error) {
@@ -67,5 +68,14 @@ export class RequestAdmission {
       this.isRefused = true;
       throw error;
     }
+    this.last = { projectId, isWrite };
+  }
+
+  /** Returns true when the request has not named the project before. */
+  private add(projectId: string): boolean {
+    if (projectId === this.first || this.others?.has(projectId)) return false;
+    if (this.first === null) this.first = projectId;
+    else (this.others ??= new Set()).add(projectId);
+    return true;
   }
 }

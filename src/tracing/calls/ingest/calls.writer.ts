@@ -6,7 +6,6 @@ import { isOutOfMemory, isRowError, isRowOfCopy, isTimeout } from '../../../plat
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { microsecondsOf } from '../../../platform/query/binary-copy.js';
-import { groupBy } from '../../../platform/query/grouping.js';
 import { copyCalls, isWholeCall, traceOf } from './calls.copy.js';
 import { leavingTrace, markOrphans, positionsToRead } from './orphans.js';
 import { childrenMark, MAX_MARKED, positionsQuery, type TreePosition } from './orphans.query.js';
@@ -89,18 +88,18 @@ export class CallsWriter implements OnApplicationShutdown {
    * @throws ApiError `rate_limited` if no write is left
    */
   private takeCalls(writes: readonly CallWrite[]): Map<CallWrite, unknown> {
-    const starts = groupBy(
-      writes.filter(({ start }) => start),
-      ({ projectId }) => projectId,
-    );
+    const starts = new Map<string, number>();
+    for (const { start, projectId } of writes)
+      if (start) starts.set(projectId, (starts.get(projectId) ?? 0) + 1);
     const refused = new Map<CallWrite, unknown>();
     let refusal: unknown;
-    for (const [projectId, own] of starts)
+    for (const [projectId, count] of starts)
       try {
-        this.quotas.takeCalls(projectId, own.length);
+        this.quotas.takeCalls(projectId, count);
       } catch (error) {
         refusal = error;
-        for (const write of own) refused.set(write, error);
+        for (const write of writes)
+          if (write.start && write.projectId === projectId) refused.set(write, error);
       }
     if (refusal !== undefined && refused.size === writes.length) throw refusal;
     return refused;

@@ -9,6 +9,7 @@ const MARK_LENGTH = 64;
 
 /** Texts of at most `MAX_NAME` characters. */
 const NAMES = ['op_name', 'display_name', 'svc_run_id'];
+const REPAIRED = [...NAMES, 'exception'];
 
 /**
  * Repairs texts of a batch item in place. If the item were refused, the call would be lost, because clients drop
@@ -18,7 +19,7 @@ const NAMES = ['op_name', 'display_name', 'svc_run_id'];
 export function repairTexts(item: unknown): void {
   if (!isObject(item)) return;
   repairParent(item);
-  for (const name of [...NAMES, 'exception']) {
+  for (const name of REPAIRED) {
     const text = Object.hasOwn(item, name) ? item[name] : undefined;
     if (typeof text !== 'string') continue;
     const isHeld: boolean = isStorable(text);
