@@ -147,6 +147,8 @@ interface Details {
   /** Additional members of the problem document. */
   extra?: Record<string, unknown>;
   cause?: unknown;
+  /** True when the caller is over a limit, so that many of its refusals are answered late. */
+  isOverLimit?: boolean;
 }
 
 /**
@@ -182,6 +184,7 @@ export const rateLimited = (
   new ApiError('rate_limited', message, {
     headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
     extra,
+    isOverLimit: true,
   });
 
 /** A conflict that clients must not retry. Generated clients would otherwise retry a 409. */

@@ -156,6 +156,22 @@ describe('quotas', () => {
     );
   });
 
+  it('answer many refusals late, and no other request of the same key', async () => {
+    const entity = anEntity();
+    const key = await app.aKey('writer', [`${entity}/*`]);
+    await set(`${entity}/full`, { requests_per_minute: 0 });
+    let pending = 120;
+    const refused = Array.from({ length: pending }, async () => {
+      const { status } = await start(`${entity}/full`, {}, key);
+      pending--;
+      return status;
+    });
+    await until(() => pending < 120);
+    expect((await start(`${entity}/free`, {}, key)).status).toBe(200);
+    expect(pending).toBeGreaterThan(0);
+    expect(new Set(await Promise.all(refused))).toEqual(new Set([429]));
+  });
+
   it('refuse writes while too many bytes are stored, but neither reads nor what frees space', async () => {
     const entity = anEntity();
     const project = `${entity}/a`;

@@ -35,6 +35,8 @@ export class Context {
   trace: RequestTrace | undefined;
   /** True when the credential was looked up and is not valid. */
   isUnknown = false;
+  /** Time for which the answer was held back. */
+  heldBackMs = 0;
   /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
   projects: readonly string[] = [];
   /** Project that another part of the request names, such as the URL. */
@@ -156,6 +158,19 @@ export class Context {
     if (!hold.moved(hold.bytes - this.reserved + bytes)) throw busy();
     this.reserved = 0;
     this.disconnectUnread();
+  }
+
+  /** Sends an answer later. It needs no body, so the memory of the body is released now. */
+  answerAfter(ms: number, send: () => void): void {
+    if (ms <= 0) return send();
+    this.heldBackMs = ms;
+    this.bodyText = undefined;
+    this.express.body = undefined;
+    this.ownHold?.release();
+    setTimeout(() => {
+      if (this.response.destroyed) this.response.end();
+      else send();
+    }, ms);
   }
 
   /** Disconnects the client if it does not read the rest of its answer, which is held in memory. */

@@ -110,7 +110,8 @@ export function edge(
     response.once('close', () => {
       request.context.endHold();
       if (!request.complete) drainRequest(request);
-      const seconds = (performance.now() - started) / 1000;
+      const { heldBackMs } = request.context;
+      const seconds = Math.max(0, performance.now() - started - heldBackMs) / 1000;
       const path = routePath(request);
       const route = path ?? 'none';
       const { method } = request;

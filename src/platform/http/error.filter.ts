@@ -1,7 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { warnSeldom } from '../process/warn-seldom.js';
+import { ownerEntity } from '../process/fair-queue.js';
 import { noteDiskRefusal } from './disk-refusals.js';
+import { refusalWaitMs } from './refusal-pace.js';
 import { ApiError, ERRORS, ERRORS_PATH, toApiError } from '../errors.js';
 
 export const PROBLEM_JSON = 'application/problem+json';
@@ -28,7 +30,11 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy(); // an interrupted stream must not look complete
       return;
     }
-    this.send(toApiError(thrown), response);
+    const error = toApiError(thrown);
+    const send = () => this.send(error, response);
+    if (error.details.isOverLimit && request.user)
+      request.context.answerAfter(refusalWaitMs(ownerEntity(request.user.owner)), send);
+    else send();
   }
 
   protected send(error: ApiError, response: Response): void {

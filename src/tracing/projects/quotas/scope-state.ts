@@ -129,7 +129,10 @@ export class ScopeState {
     const whose = this.project === ALL_PROJECTS ? `entity ${this.entity}` : `project ${this.name}`;
     const detail = `the quota ${name} of the ${whose} is full: ${quota.used} of ${limit}`;
     if (ms !== null) throw rateLimited(`${detail}, until ${resets_at}`, ms, { quota });
-    throw new ApiError('quota_exceeded', `${detail}, until data is erased`, { extra: { quota } });
+    throw new ApiError('quota_exceeded', `${detail}, until data is erased`, {
+      extra: { quota },
+      isOverLimit: true,
+    });
   }
 
   /** Adds requests to the bucket, and returns its level. */
