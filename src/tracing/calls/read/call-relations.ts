@@ -123,7 +123,7 @@ const isBelow = (isSeen: Sql, condition: Sql) => sql`EXISTS (
     SELECT here.parent_id, here.trace_id, FALSE AS is_met, 0 AS level FROM ${HERE}
     UNION ALL
     SELECT p.*, above.level + 1 FROM above ${lookedUp(
-      sql`SELECT c.parent_id, c.trace_id, (${condition}) IS TRUE AS is_met FROM calls c
+      sql`SELECT c.parent_id, c.trace_id, ${unseen(condition)} AS is_met FROM calls c
         WHERE ${isSeen} AND c.id = above.parent_id AND ${unseen(sql`c.trace_id = above.trace_id`)}`,
       'p',
     )} WHERE NOT above.is_met AND above.level < ${MAX_ABOVE}::int)
