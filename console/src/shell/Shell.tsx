@@ -5,9 +5,11 @@ import { sessionQuery } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { AddressNote } from './AddressNote.tsx';
-import { Login } from './Login.tsx';
+import { lazyPage } from './lazy-page.ts';
 import { Sidebar } from './Sidebar.tsx';
 import styles from './shell.module.css';
+
+const Login = lazyPage(() => import('./Login.tsx'), 'Login');
 
 /** The frame around every page. Users without a session see the sign-in at any address. */
 export function Shell(): ReactNode {
@@ -20,7 +22,12 @@ export function Shell(): ReactNode {
       </main>
     );
   if (!data) return null;
-  if (!data.me) return <Login />;
+  if (!data.me)
+    return (
+      <Suspense fallback={null}>
+        <Login />
+      </Suspense>
+    );
   return (
     <div className={styles['shell']}>
       <a className={styles['skip']} href="#main">

@@ -23,6 +23,8 @@ export interface FilterField {
    * replaces `*` in the path.
    */
   paths: string[];
+  /** Replaces the paths: a value that every call has. */
+  count?: object;
 }
 
 const field = (kind: FieldKind, ...paths: string[]): FilterField => ({ kind, paths });

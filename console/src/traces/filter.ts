@@ -153,22 +153,11 @@ class Parser {
 
   /** Compares the number of calls directly below, of all or of those that fulfil `inner`. */
   private children(from: number, inner?: Condition): Condition {
-    const operator = this.match(OPERATOR)?.[1];
-    const valueAt = this.at;
-    const text = this.bare();
-    if (operator === undefined || operator.endsWith('~') || text === '')
-      throw this.bad('Write children>5, or children(status=error)>=1.', from, this.at);
-    try {
-      const sides = [
-        { $child_count: inner?.is ?? {} },
-        operand('count', text, { isQuoted: false, now: this.now }),
-      ];
-      const is = { [COMPARED[operator.replace('==', '=')]!]: sides };
-      return operator === '!=' ? opposite(notOf(is)) : notOf(is);
-    } catch (error) {
-      if (!(error instanceof InvalidValue)) throw error;
-      throw this.bad(error.message, valueAt, this.at);
-    }
+    const operator = this.match(OPERATOR)?.[1] ?? '~';
+    if (operator.endsWith('~')) throw this.bad('Write children>5.', from, this.at);
+    const count = { $child_count: inner?.is ?? {} };
+    const field: FilterField = { kind: 'count', paths: [], count };
+    return this.compared(field, operator.replace('==', '='), { name: 'children', from });
   }
 
   /** Searches the call's name for a word without a field. */
@@ -215,7 +204,7 @@ class Parser {
 
   /** Builds the condition of an operator without its `!`. */
   private condition(
-    { kind, paths }: FilterField,
+    { kind, paths, count }: FilterField,
     operator: string,
     { text, isQuoted }: { text: string; isQuoted: boolean },
   ): Condition {
@@ -224,6 +213,7 @@ class Parser {
     const value = operand(kind, text, { isQuoted, now: this.now });
     if (kind === 'thumbs') return contains(paths[0]!, value.$literal as string);
     const compared = COMPARED[kind === 'age' ? OPPOSITE[operator]! : operator]!;
+    if (count) return notOf({ [compared]: [count, value] });
     return anyOf(paths.map((path) => compare(compared, path, value)));
   }
 

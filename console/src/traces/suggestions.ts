@@ -45,11 +45,11 @@ const WORDS: Suggestion[] = [
   { text: 'OR', about: 'One of the two conditions is true' },
   { text: 'NOT', about: 'The condition is not true' },
   { text: 'AND', about: 'Both conditions are true (the default)' },
-  { text: 'any(', about: 'A call of the same trace: any(op=search status=error)' },
-  { text: 'parent(', about: 'The call directly above' },
-  { text: 'under(', about: 'A call above, at any distance' },
-  { text: 'first(', about: 'The first call of the trace that used a model' },
-  { text: 'children', about: 'Calls directly below: children>5, children(status=error)>=1' },
+  { text: 'any(', about: 'A call of the trace' },
+  { text: 'parent(', about: 'The call above' },
+  { text: 'under(', about: 'A call further above' },
+  { text: 'first(', about: 'The first call of a model' },
+  { text: 'children', about: 'Calls below: children>5' },
 ];
 
 const FIELD_HINTS: Record<string, string> = {
