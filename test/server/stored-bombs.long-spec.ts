@@ -50,7 +50,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Sends a request and reads the answer without parsing it, which would block the process that measures. */
+/**
+ * Sends a request and reads the answer without parsing it, which would block the process that measures. Returns its
+ * status, or 0 for the error of a tool.
+ */
 async function ask(path: string, body: string | null, as: 'writer' | 'reader'): Promise<number> {
   const response = await fetch(server.url + path, {
     method: body === null ? 'GET' : 'POST',
@@ -61,12 +64,14 @@ async function ask(path: string, body: string | null, as: 'writer' | 'reader'): 
     },
     body,
   });
-  for await (const _ of response.body!);
-  return response.status;
+  let isError = false;
+  for await (const chunk of response.body!)
+    isError ||= path === '/mcp' && Buffer.from(chunk).includes('"isError":true');
+  return isError ? 0 : response.status;
 }
 
 const call = (id: string, parent: string | null, op: string, more: string) =>
-  `{"project_id":"${PROJECT}","id":"${id}","trace_id":"trace","thread_id":"thread","turn_id":"trace","parent_id":${JSON.stringify(parent)},` +
+  `{"project_id":"${PROJECT}","id":"${id}","trace_id":"trace","thread_id":"thread","turn_id":"${RUN}","parent_id":${JSON.stringify(parent)},` +
   `"op_name":"svc:///${PROJECT}/op/${op}:1","started_at":"${TIMES.started_at}","ended_at":"${TIMES.ended_at}",` +
   `"attributes":{"openinference.span.kind":"LLM"},${more}}`;
 
@@ -81,7 +86,7 @@ async function store(calls: readonly string[]): Promise<void> {
 async function plant(): Promise<void> {
   const start = {
     ...{ project_id: PROJECT, id: RUN, trace_id: 'trace', started_at: TIMES.started_at },
-    ...{ op_name: 'Evaluation.evaluate', inputs: {} },
+    ...{ op_name: 'Evaluation.evaluate', inputs: {}, thread_id: 'thread', turn_id: RUN },
     attributes: { weave: { evaluation_run: 'true' } },
   };
   expect(await ask('/call/start', json({ start }), 'writer')).toBe(200);
@@ -248,7 +253,7 @@ const OTHERS: BombReader[] = [
     name: 'texts of turns',
     path: '/threads/turns/query',
     as: 'reader',
-    body: ofProject({ turn_ids: ['trace'] }),
+    body: ofProject({ turn_ids: [RUN] }),
   },
   {
     name: 'summary of the run',
