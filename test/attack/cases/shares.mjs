@@ -14,7 +14,7 @@ const keysOf = async (it, count, role = 'writer') =>
   );
 
 /** Sends requests of the victim while `work` runs, at least three. Returns their p99. Each answer must be 200. */
-async function victimMeanwhile(it, work, ask, pauseMs = 20) {
+async function victimMeanwhile(it, work, ask, pauseMs) {
   const times_ms = [];
   const refused = [];
   let isOver = false;
@@ -38,7 +38,7 @@ async function victimMeanwhile(it, work, ask, pauseMs = 20) {
  * Compares the victim's p99 during the attack with its p99 alone. It may grow to three times, or to `allowedMs`. On a
  * slow machine (`--health-ms`) it may take longer.
  */
-async function mustNotDelay(it, allowedMs, work, ask, { aloneMs = 1000, pauseMs } = {}) {
+async function mustNotDelay(it, allowedMs, work, ask, { aloneMs = 1000, pauseMs = 20 } = {}) {
   const alone = await victimMeanwhile(it, () => pause(aloneMs), ask, pauseMs);
   const beside = await victimMeanwhile(it, work, ask, pauseMs);
   const said = `the other entity's p99 is ${Math.round(beside)} ms, ${Math.round(alone)} ms without the attack`;
