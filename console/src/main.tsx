@@ -45,6 +45,7 @@ async function useFailedSignIn(): Promise<void> {
 }
 
 void useFailedSignIn()
+  .catch(() => {}) // without its message, the sign-in is shown all the same
   .then(useLoginLink)
   .then(() =>
     createRoot(document.getElementById('root')!).render(

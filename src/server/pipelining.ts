@@ -20,7 +20,7 @@ interface ParsedSocket extends Socket {
 export function answerInOrder() {
   const waiting = new WeakMap<Socket, number>();
   return (request: Request, response: Response, next: NextFunction): void => {
-    if (response.socket) return next();
+    if (response.socket) return next(); // no answer of the connection is under way
     const { socket } = request;
     const count = waiting.get(socket) ?? 0;
     if (count >= MAX_WAITING) {
