@@ -521,8 +521,8 @@ describe('log records without a span', () => {
   it('give way in the order in which they came where too many wait', async () => {
     const project = 'acme/waits';
     await app.query(
-      `INSERT INTO calls (project_id, id, logged, logged_at)
-        SELECT $1, 'b' || i, '[]', now() - make_interval(secs => 30000 - i) FROM generate_series(1, 20000) i`,
+      `INSERT INTO calls (project_id, id, logged, logged_at, has_unread_usage)
+        SELECT $1, 'b' || i, '[]', now() - make_interval(secs => 30000 - i), false FROM generate_series(1, 20000) i`,
       [project],
     );
     const records = Array.from({ length: 1000 }, () => question(aSpanId(), 'x'));
