@@ -103,6 +103,7 @@ import { ProjectUse } from './src/tracing/projects/quotas/project-use.entity.js'
 import { Quota } from './src/tracing/projects/quotas/quota.entity.js';
 import { Quotas1766630000000 } from './src/platform/database/migrations/1766630000000-quotas.js';
 import { WrittenBytes1766631000000 } from './src/platform/database/migrations/1766631000000-written-bytes.js';
+import { PartHolds1766650000000 } from './src/platform/database/migrations/1766650000000-part-holds.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
 
 /** Names primary keys in the same way as PostgreSQL. */
@@ -220,6 +221,7 @@ export function dataSourceOptions(
       RetentionByClass1766612000000,
       Quotas1766630000000,
       WrittenBytes1766631000000,
+      PartHolds1766650000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -439,6 +439,9 @@ CREATE TABLE legal_holds (
   name text COLLATE "C" NOT NULL,
   user_name text COLLATE "C" NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
+  trace_id text COLLATE "C",
+  thread_id text COLLATE "C",
+  reason text COLLATE "C",
   CONSTRAINT legal_holds_pkey PRIMARY KEY (project_id, name)
 );
 

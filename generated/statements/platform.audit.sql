@@ -22,12 +22,10 @@ SELECT row_to_json(t)::text AS json FROM (
 -- legal-hold.entity
 DELETE FROM "legal_holds" WHERE ("project_id" = $1 AND "name" = $2);
 
-INSERT INTO "legal_holds"("project_id", "name", "user_name", "created_at") VALUES ($1, $2, $3, DEFAULT) RETURNING "created_at";
+INSERT INTO "legal_holds"("project_id", "name", "trace_id", "thread_id", "reason", "user_name", "created_at") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT) RETURNING "created_at";
 
-SELECT "LegalHold"."project_id" AS "LegalHold_project_id", "LegalHold"."name" AS "LegalHold_name", "LegalHold"."user_name" AS "LegalHold_user_name", "LegalHold"."created_at" AS "LegalHold_created_at" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1)) ORDER BY "LegalHold"."name" ASC LIMIT 1;
+SELECT "LegalHold"."project_id" AS "LegalHold_project_id", "LegalHold"."name" AS "LegalHold_name", "LegalHold"."trace_id" AS "LegalHold_trace_id", "LegalHold"."thread_id" AS "LegalHold_thread_id", "LegalHold"."reason" AS "LegalHold_reason", "LegalHold"."user_name" AS "LegalHold_user_name", "LegalHold"."created_at" AS "LegalHold_created_at" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1) AND ("LegalHold"."name" = $2)) LIMIT 1;
 
-SELECT "LegalHold"."project_id" AS "LegalHold_project_id", "LegalHold"."name" AS "LegalHold_name", "LegalHold"."user_name" AS "LegalHold_user_name", "LegalHold"."created_at" AS "LegalHold_created_at" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1)) ORDER BY "LegalHold"."name" ASC;
-
-SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1) AND ("LegalHold"."name" = $2))) LIMIT 1;
+SELECT "LegalHold"."project_id" AS "LegalHold_project_id", "LegalHold"."name" AS "LegalHold_name", "LegalHold"."trace_id" AS "LegalHold_trace_id", "LegalHold"."thread_id" AS "LegalHold_thread_id", "LegalHold"."reason" AS "LegalHold_reason", "LegalHold"."user_name" AS "LegalHold_user_name", "LegalHold"."created_at" AS "LegalHold_created_at" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1)) ORDER BY "LegalHold"."name" ASC;
 
 SELECT COUNT(1) AS "cnt" FROM "legal_holds" "LegalHold" WHERE (("LegalHold"."project_id" = $1));

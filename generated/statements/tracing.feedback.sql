@@ -10,9 +10,6 @@ SELECT bucket, count(*)::int AS count, ARRAY[avg("v0"), min("v0"), max("v0")]::f
   WHERE c.project_id = $13 AND c.trace_id = split_part(f.ref, '/', $14::int)) IS NOT FALSE
   ELSE TRUE END OFFSET 0) "s" GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
 
--- feedback.entity
-DELETE FROM "feedback" WHERE ("project_id" = $1 AND "id" = $2);
-
 -- feedback.query:insertQuery
 WITH f AS (
   INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, "feedback_type", "ref", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "queue_id", "creator", "span_agent_name", "span_agent_version", "span_status_code", "span_conversation_id", "span_trace_id", "scorer_trace_id", "scorer_tags", "scorer_tag_reasons", "scorer_tag_confidences", "scorer_ratings", "scorer_rating_reasons", "scorer_rating_confidences", "payload")
@@ -57,3 +54,6 @@ WITH gone AS (DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::tex
 -- feedback.query:mergeableQuery
 SELECT f.feedback_type, f.ref, f.payload::text AS payload, f.event_times::text AS event_times
   FROM feedback f WHERE f.project_id = $1 AND f.id = $2;
+
+-- feedback.query:replacedDelete
+DELETE FROM feedback WHERE project_id = $1 AND id = $2 RETURNING ref;

@@ -61,3 +61,46 @@ WITH doomed AS MATERIALIZED (SELECT f.id FROM unnest($1::text[]) r (ref) CROSS J
   ORDER BY f.id FOR UPDATE
   )
   DELETE FROM feedback f USING locked l WHERE f.project_id = $8 AND f.id = l.id RETURNING 1;
+
+-- held-parts.query
+SELECT EXISTS (SELECT FROM ((SELECT DISTINCT t.trace_id FROM calls t WHERE t.project_id = $1 AND (t.thread_id || '') = $2)) h CROSS JOIN LATERAL (SELECT c.id FROM calls c WHERE c.project_id = $3 AND c.trace_id = h.trace_id
+  AND (c.op_name IS NOT NULL AND (c.id IN (SELECT unnest($4::text[])))) IS TRUE OFFSET 0) "held") AS is_hit;
+
+SELECT EXISTS (SELECT FROM ((SELECT DISTINCT t.trace_id FROM calls t WHERE t.project_id = $1 AND (t.thread_id || '') = $2)) h CROSS JOIN LATERAL (SELECT c.id FROM calls c WHERE c.project_id = $3 AND c.trace_id = h.trace_id
+  AND (c.op_name IS NOT NULL AND (c.id IN (WITH
+  RECURSIVE family AS (
+  SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($5::text[]))
+  UNION
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
+  ) SELECT id FROM family))) IS TRUE OFFSET 0) "held") AS is_hit;
+
+SELECT EXISTS (SELECT FROM (SELECT $1::text COLLATE "C" AS trace_id) h CROSS JOIN LATERAL (SELECT c.id FROM calls c WHERE c.project_id = $2 AND c.trace_id = h.trace_id
+  AND (c.op_name IS NOT NULL AND (c.id IN (SELECT unnest($3::text[])))) IS TRUE OFFSET 0) "held") AS is_hit;
+
+SELECT EXISTS (SELECT FROM (SELECT $1::text COLLATE "C" AS trace_id) h CROSS JOIN LATERAL (SELECT c.id FROM calls c WHERE c.project_id = $2 AND c.trace_id = h.trace_id
+  AND (c.op_name IS NOT NULL AND (c.id IN (WITH
+  RECURSIVE family AS (
+  SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($4::text[]))
+  UNION
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
+  ) SELECT id FROM family))) IS TRUE OFFSET 0) "held") AS is_hit;
+
+SELECT EXISTS (SELECT FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text) AND (CASE
+  WHEN split_part(f.ref, '/', $3::int) || '/' || split_part(f.ref, '/', $4::int) <> $5 THEN FALSE
+  WHEN split_part(f.ref, '/', $6::int) IN ('call', 'agent_span') THEN coalesce((SELECT c.trace_id FROM calls c WHERE c.project_id = $7 AND c.id = split_part(f.ref, '/', $8::int)), split_part(f.ref, '/', $9::int)) IN ((SELECT DISTINCT t.trace_id FROM calls t WHERE t.project_id = $10 AND (t.thread_id || '') = $11))
+  WHEN split_part(f.ref, '/', $12::int) = 'agent_turn' THEN split_part(f.ref, '/', $13::int) IN ((SELECT DISTINCT t.trace_id FROM calls t WHERE t.project_id = $14 AND (t.thread_id || '') = $15))
+  WHEN split_part(f.ref, '/', $16::int) = 'agent_conversation' THEN split_part(f.ref, '/', $17::int) = ANY($18::text[])
+  END IS TRUE)) AS is_hit;
+
+SELECT EXISTS (SELECT FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text) AND (CASE
+  WHEN split_part(f.ref, '/', $3::int) || '/' || split_part(f.ref, '/', $4::int) <> $5 THEN FALSE
+  WHEN split_part(f.ref, '/', $6::int) IN ('call', 'agent_span') THEN coalesce((SELECT c.trace_id FROM calls c WHERE c.project_id = $7 AND c.id = split_part(f.ref, '/', $8::int)), split_part(f.ref, '/', $9::int)) IN (SELECT $10::text COLLATE "C" AS trace_id)
+  WHEN split_part(f.ref, '/', $11::int) = 'agent_turn' THEN split_part(f.ref, '/', $12::int) IN (SELECT $13::text COLLATE "C" AS trace_id)
+  WHEN split_part(f.ref, '/', $14::int) = 'agent_conversation' THEN split_part(f.ref, '/', $15::int) = ANY($16::text[])
+  END IS TRUE)) AS is_hit;
+
+-- held-parts.query:heldAmong
+SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.id IN (SELECT unnest($2::text[]))
+  AND (c.op_name IS NULL OR c.trace_id IN ((SELECT DISTINCT t.trace_id FROM calls t WHERE t.project_id = $3 AND (t.thread_id || '') = $4) UNION ALL SELECT $5::text COLLATE "C" AS trace_id));

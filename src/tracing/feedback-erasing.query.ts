@@ -22,11 +22,12 @@ export const feedbackErase = (projectId: string, refs: readonly string[]) =>
     LIMIT ${MAX_FEEDBACK}::bigint`,
   );
 
-/** Erases up to `MAX_FEEDBACK` pieces of feedback that are older than a time. */
-export const olderFeedbackErase = (projectId: string, before: string) =>
+/** Erases up to `MAX_FEEDBACK` pieces of feedback that are older than a time and not held. */
+export const olderFeedbackErase = (projectId: string, before: string, isHeld: Sql) =>
   eraseOf(
     projectId,
     sql`SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.created_at < ${before}::timestamptz
+        AND NOT ${isHeld}
       ORDER BY f.created_at, f.id LIMIT ${MAX_FEEDBACK}::bigint`,
   );
 

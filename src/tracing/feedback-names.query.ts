@@ -72,7 +72,7 @@ export const isOnCall = (projectId: string, id: Sql) => {
 };
 
 /** Returns the n-th part of the ref of the feedback `f`: `<scheme>:`, empty, empty, entity, project, kind, id. */
-const refPart = (n: number) => sql`split_part(f.ref, '/', ${n}::int)`;
+export const refPart = (n: number) => sql`split_part(f.ref, '/', ${n}::int)`;
 
 /**
  * Excludes feedback `f` on a deleted call or span, on a part of one, and on a turn whose calls are all deleted. All

@@ -51,6 +51,12 @@ beforeAll(async () => {
     END $$`);
   const planted = await plant(app, OWN);
   await app.query('UPDATE calls SET has_unread_usage = true WHERE project_id = $1', [OWN]);
+  // they hold nothing, so that deletions ask what they hold
+  await app.query(
+    `INSERT INTO legal_holds (project_id, name, trace_id, thread_id, user_name)
+     VALUES ($1, 'trace', 'another', NULL, 'ada'), ($1, 'thread', NULL, 'another', 'ada')`,
+    [OWN],
+  );
   jest.spyOn(Math, 'random').mockReturnValue(0); // makes everything happen that depends on chance
   statements = recordStatements(app);
   const database = app.app.get(Database);

@@ -133,7 +133,8 @@ describe('a legal hold', () => {
   it('is one of several, and the audit has who set and released which', async () => {
     const project_id = 'acme/audited';
     for (const name of ['b', 'a', 'b']) await done('/retention/hold', { project_id, name });
-    const held = { user: 'ada', created_at: expect.stringMatching(/Z$/) };
+    const of = { trace_id: null, thread_id: null, reason: null };
+    const held = { ...of, user: 'ada', created_at: expect.stringMatching(/Z$/) };
     expect(await holds(project_id)).toEqual([
       { name: 'a', ...held },
       { name: 'b', ...held },

@@ -1,20 +1,23 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/database.js';
 import { type DeclaredName, declarations } from '../declared-name.js';
-import { ApiError, unavailable } from '../errors.js';
+import { unavailable } from '../errors.js';
 import { AuditEvent } from './audit-event.entity.js';
-import { holdOf } from './legal-holds.js';
+import { anyHoldOf, refusedBy, wholeHoldOf } from './legal-holds.js';
 
 /** The name of an action. Each feature declares its own actions. */
 export type AuditAction = DeclaredName<'action'>;
 export const { names: ACTIONS, declare: auditAction } = declarations('action');
 
-const deletions = new Set<AuditAction>();
+const deletions = new Map<AuditAction, typeof wholeHoldOf>();
 
-/** Declares an action that deletes data of a project. A legal hold refuses it. */
-export function deletionAction(name: string): AuditAction {
+/**
+ * Declares an action that deletes data of a project. A legal hold of the project refuses it. A hold of a trace or
+ * thread also refuses an action that deletes everything.
+ */
+export function deletionAction(name: string, { isOfAll = false } = {}): AuditAction {
   const action = auditAction(name);
-  deletions.add(action);
+  deletions.set(action, isOfAll ? anyHoldOf : wholeHoldOf);
   return action;
 }
 
@@ -75,12 +78,8 @@ const insertEvent = (
  */
 export async function addEvent(database: Database, event: NewAuditEvent): Promise<void> {
   const { action, projectId } = event;
-  const hold = projectId && deletions.has(action) ? await holdOf(database, projectId) : null;
-  if (hold !== null)
-    throw new ApiError(
-      'legal_hold',
-      `${projectId} has the legal hold ${JSON.stringify(hold)}: nothing of it is deleted`,
-    );
+  const hold = projectId && (await deletions.get(action)?.(database, projectId));
+  if (hold) throw refusedBy(hold);
   await insertEvent(database, event).execute();
 }
 

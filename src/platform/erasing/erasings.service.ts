@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { type AuditAction, addEvent, auditAction } from '../audit/add-event.js';
-import { holdOf } from '../audit/legal-holds.js';
+import { anyHoldOf, wholeHoldOf } from '../audit/legal-holds.js';
 import type { Caller } from '../auth/caller.js';
 import { ownerEntity } from '../process/fair-queue.js';
 import { ApiError } from '../errors.js';
@@ -26,6 +26,9 @@ import {
 import { Pace } from './pace.js';
 
 const ERASING_END = auditAction('erasing.end');
+
+/** The kind of the erasing of a whole project. */
+export const PROJECT_KIND = 'project';
 
 /** Longest wait for an answer. The erasing continues after it. */
 const ANSWER_AFTER_MS = 5000;
@@ -212,9 +215,10 @@ export class ErasingsService {
     return done;
   }
 
-  /** A legal hold puts off an erasing that has begun. */
-  private async isPutOff({ project_id: projectId, id }: ErasingRow): Promise<boolean> {
-    const isHeld = (await holdOf(this.database, projectId)) !== null;
+  /** A legal hold of the project puts off an erasing that has begun. Any hold puts off that of the project. */
+  private async isPutOff({ project_id: projectId, id, kind }: ErasingRow): Promise<boolean> {
+    const holdOf = kind === PROJECT_KIND ? anyHoldOf : wholeHoldOf;
+    const isHeld = (await holdOf(this.database, projectId)) !== undefined;
     if (isHeld) await this.rows.update({ projectId, id }, { touchedAt: IN_A_MINUTE });
     return isHeld;
   }

@@ -4,7 +4,7 @@ import { KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
 import { projectTables } from '../database/project-table.js';
 import type { RowCounts, ErasingRow } from './erasings.query.js';
-import { ErasingsService, type ErasingStep } from './erasings.service.js';
+import { ErasingsService, type ErasingStep, PROJECT_KIND } from './erasings.service.js';
 import {
   type RowKey,
   lastKeyQuery,
@@ -31,8 +31,8 @@ interface Cursor {
  */
 @Injectable()
 export class ProjectErasing {
-  static readonly kind = 'project';
-  static readonly action = deletionAction('project.delete');
+  static readonly kind = PROJECT_KIND;
+  static readonly action = deletionAction('project.delete', { isOfAll: true });
   private readonly tables: ErasableTable[];
 
   constructor(

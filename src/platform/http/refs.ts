@@ -51,3 +51,12 @@ export const spellRefs = (
   WIRE_DIALECTS.flatMap((scheme) =>
     kinds.flatMap((kind) => names.map((name) => `${scheme}:///${projectId}/${kind}/${name}`)),
   );
+
+/** Returns the spellings of a thread's id in refs. Clients differ in the characters that they escape. */
+export function spelledThreadIds(id: string): string[] {
+  const strict = encodeURIComponent(id).replaceAll(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return [...new Set([strict, encodeURIComponent(id)])];
+}

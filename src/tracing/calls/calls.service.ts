@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
+import { assertNotHeld } from '../../platform/audit/legal-holds.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   ApiError,
@@ -35,6 +36,7 @@ import {
   type CallRows,
   callsStatsQuery,
   deleteQuery,
+  isVisibleFamily,
   fieldText,
   isMatch,
   tracesQuery,
@@ -60,6 +62,7 @@ import {
   START_SHAPE,
   startWrite,
 } from './ingest/call-write.js';
+import { callsOfHold } from '../held-parts.query.js';
 import { storableResponseId } from '../conventions/response-id.js';
 import type { AgentColumns } from '../conventions/agent-columns.js';
 import { repairTexts, repairParent } from './ingest/text-repair.js';
@@ -321,6 +324,8 @@ export class CallsService {
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
     const deleted = await this.database.transaction({ long: 'bulk' }, async () => {
+      const isDeleted = isVisibleFamily(project_id, call_ids);
+      await assertNotHeld(this.database, project_id, callsOfHold(project_id, isDeleted));
       const { num_deleted, named } = await this.made.forgetWith(project_id, async (whatIsMade) => {
         const [row] = await this.database.query(deleteQuery(project_id, call_ids, whatIsMade));
         return row!;

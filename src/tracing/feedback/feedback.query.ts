@@ -194,9 +194,13 @@ const mostEnds = ({ ends, next }: Branch): number =>
 export const countQuery = (request: FeedbackQueryDto): Sql<{ total_count: number }> =>
   sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)} AND ${isShown(request.project_id)}`;
 
+/** The table and condition of the feedback that a purge deletes. */
+export const purgedFeedback = (request: FeedbackPurgeDto) =>
+  sql`feedback f WHERE ${matching(request)}`;
+
 /** Purges feedback on deleted calls too. */
 export const purgeQuery = (request: FeedbackPurgeDto): Sql<{ num_purged: number }> => sql`
-  WITH gone AS (DELETE FROM feedback f WHERE ${matching(request)} RETURNING 1)
+  WITH gone AS (DELETE FROM ${purgedFeedback(request)} RETURNING 1)
   SELECT count(*)::int AS num_purged FROM gone`;
 
 /** The stored row that a later event may change or leave as it is. */
@@ -210,6 +214,10 @@ export interface MergeableFeedback {
 export const mergeableQuery = (projectId: string, id: string): Sql<MergeableFeedback> => sql`
   SELECT f.feedback_type, f.ref, f.payload::text AS payload, f.event_times::text AS event_times
   FROM feedback f WHERE f.project_id = ${projectId} AND f.id = ${id}`;
+
+/** Deletes feedback that is replaced, and returns its ref. */
+export const replacedDelete = (projectId: string, id: string) => sql<{ ref: string }>`
+  DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING ref`;
 
 /** Locks the row with an id until the transaction that replaces it ends. */
 export const lockQuery = (projectId: string, id: string): Sql =>

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { Any, IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, deletionAction } from '../../platform/audit/add-event.js';
+import { assertNotHeld } from '../../platform/audit/legal-holds.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest, type RefusedItem, refusedItem } from '../../platform/errors.js';
 import { hasOpaqueEscapes, MAX_DEPTH, skipValue } from '../../platform/json/json-grammar.js';
@@ -11,7 +12,9 @@ import { parseRef } from '../../platform/http/refs.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { groupBy } from '../../platform/query/grouping.js';
 import { Database } from '../../platform/database/database.js';
+import { sql } from '../../platform/query/sql.js';
 import { AnnotationQueue } from '../annotation/annotation-queue.entity.js';
+import { feedbackOfHold } from '../held-parts.query.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { validateAnnotations } from './annotation-validator.js';
 import type { AnnotationValues } from './annotation-schema.js';
@@ -29,9 +32,11 @@ import {
   lockQuery,
   mergeableQuery,
   type MergeableFeedback,
+  purgedFeedback,
   purgeQuery,
+  replacedDelete,
 } from './feedback.query.js';
-import { Feedback, FEEDBACK } from './feedback.entity.js';
+import { FEEDBACK } from './feedback.entity.js';
 import { serverMembers, isAnnotation } from './feedback-rules.js';
 
 export type { MergeableFeedback };
@@ -131,9 +136,10 @@ export class FeedbackService {
 
   private async replaceRow(row: NewFeedback, oldId: string, caller: Caller): Promise<string> {
     const projectId = row.body.project_id;
-    const old = { projectId, id: oldId };
-    const { affected } = await this.database.repository(Feedback).delete(old);
-    if (affected)
+    const [old] = await this.database.query(replacedDelete(projectId, oldId));
+    if (old) {
+      const rows = sql`(SELECT ${old.ref}::text AS ref) f WHERE TRUE`;
+      await assertNotHeld(this.database, projectId, feedbackOfHold(projectId, rows));
       await addEvent(this.database, {
         action: FEEDBACK_REPLACE,
         by: caller,
@@ -141,6 +147,7 @@ export class FeedbackService {
         target: oldId,
         detail: { by: row.id },
       });
+    }
     return this.store(row);
   }
 
@@ -195,14 +202,17 @@ export class FeedbackService {
 
   async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {
     await this.database.transaction({ long: 'bulk' }, async () => {
+      const { project_id: projectId } = request;
+      const isHit = feedbackOfHold(projectId, purgedFeedback(request));
+      await assertNotHeld(this.database, projectId, isHit);
       const [row] = await this.database.query(purgeQuery(request));
       const { num_purged } = row!;
-      this.database.changes.note(request.project_id, FEEDBACK);
+      this.database.changes.note(projectId, FEEDBACK);
       if (num_purged > 0)
         await addEvent(this.database, {
           action: FEEDBACK_PURGE,
           by,
-          projectId: request.project_id,
+          projectId,
           detail: { num_purged },
         });
     });

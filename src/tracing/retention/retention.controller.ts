@@ -4,6 +4,7 @@ import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {
+  HoldReleaseDto,
   LegalHoldDto,
   RetentionAnswerDto,
   RetentionDto,
@@ -26,8 +27,8 @@ export class RetentionController {
   }
 
   /**
-   * Sets a legal hold of a project. While it is set, retention erases nothing of the project, and requests that delete
-   * something are refused.
+   * Sets a legal hold of a project, or of one of its traces or threads. While it is set, retention erases nothing of
+   * it, and requests that delete something of it are refused.
    */
   @Operation('hold', 'admin')
   @Idempotent()
@@ -38,7 +39,7 @@ export class RetentionController {
   /** Releases a legal hold of a project. */
   @Operation('release', 'admin')
   @Idempotent()
-  release(@Body() body: LegalHoldDto, @Ctx() { caller }: Context): Promise<RetentionAnswerDto> {
+  release(@Body() body: HoldReleaseDto, @Ctx() { caller }: Context): Promise<RetentionAnswerDto> {
     return this.retention.release(body, caller);
   }
 

@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { MAX_RETENTION_DAYS } from '../../platform/config/retention-settings.js';
-import { AnyJson, IsProjectId, IsText } from '../../platform/http/dto.js';
+import { AnyJson, IsId, IsProjectId, IsText, IsThreadId } from '../../platform/http/dto.js';
 
 const MAX_HOLD_NAME = 128;
+const MAX_REASON = 500;
 
 export class RetentionReadDto {
   @IsProjectId() project_id!: string;
@@ -22,14 +23,27 @@ export class RetentionDto {
   @IsOptional() @IsInt() @Min(1) @Max(MAX_RETENTION_DAYS) feedback_days?: number | null;
 }
 
-export class LegalHoldDto {
+export class HoldReleaseDto {
   @IsProjectId() project_id!: string;
   /** The number of a case, for example. Refused deletions tell it. */
   @IsText(MAX_HOLD_NAME, { min: 1 }) name!: string;
+  /** The audit keeps it for ever. */
+  @IsOptional() @IsText(MAX_REASON) reason?: string | null;
+}
+
+export class LegalHoldDto extends HoldReleaseDto {
+  /** Holds one trace instead of the whole project: its calls and the feedback on them. */
+  @IsOptional() @IsId() trace_id?: string | null;
+  /** Holds one thread: its calls, also later ones, all other calls of their traces, and the feedback on them. */
+  @IsThreadId() thread_id?: string | null;
 }
 
 export class LegalHoldAnswerDto {
   name!: string;
+  /** The held trace. Null together with `thread_id` if the whole project is held. */
+  trace_id!: string | null;
+  thread_id!: string | null;
+  reason!: string | null;
   /** Name of the user who set it. */
   user!: string;
   @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: Date;
@@ -42,7 +56,7 @@ export class RetentionAnswerDto {
   feedback_days!: number | null;
   /** True if the project has no policy of its own: then the service's `RETENTION_DEFAULT` applies. */
   is_default!: boolean;
-  /** While there is a legal hold, nothing of the project is erased. */
+  /** While there is a legal hold, nothing of what it holds is erased. */
   holds!: LegalHoldAnswerDto[];
 }
 

@@ -2,11 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { LegalHold } from '../../platform/audit/legal-hold.entity.js';
-import { stopErasing } from '../../platform/audit/legal-holds.js';
+import { type PartHold, stopErasing } from '../../platform/audit/legal-holds.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { ApiError } from '../../platform/errors.js';
+import { ApiError, assertNone, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import type { LegalHoldDto, RetentionAnswerDto, RetentionDto } from './retention.dto.js';
+import { sql } from '../../platform/query/sql.js';
+import { callsOfHold } from '../held-parts.query.js';
+import type {
+  HoldReleaseDto,
+  LegalHoldDto,
+  RetentionAnswerDto,
+  RetentionDto,
+} from './retention.dto.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
 
 const RETENTION_SET = auditAction('retention.set');
@@ -56,24 +63,46 @@ export class RetentionService {
     });
   }
 
-  hold({ project_id: projectId, name }: LegalHoldDto, by: Caller): Promise<RetentionAnswerDto> {
-    return this.database.transaction(async () => {
+  hold(body: LegalHoldDto, by: Caller): Promise<RetentionAnswerDto> {
+    const { project_id: projectId, name, trace_id, thread_id, reason = null } = body;
+    const part = { traceId: trace_id ?? null, threadId: thread_id ?? null };
+    assertOnePart(part);
+    return this.database.transaction({ long: 'write' }, async () => {
       await this.database.query(stopErasing(projectId));
       const holds = this.database.repository(LegalHold);
-      if (await holds.existsBy({ projectId, name })) return this.read(projectId);
+      const known = await holds.findOneBy({ projectId, name });
+      if (known) {
+        assertSamePart(known, part);
+        return this.read(projectId);
+      }
+      await this.assertStored(projectId, part);
       if ((await holds.countBy({ projectId })) >= MAX_HOLDS)
         throw new ApiError('too_large', `a project has at most ${MAX_HOLDS} legal holds`);
-      await holds.insert({ projectId, name, userName: by.userName });
-      await addEvent(this.database, { action: HOLD_SET, by, projectId, target: name });
+      await holds.insert({ projectId, name, ...part, reason, userName: by.userName });
+      const detail = holdDetail(part, reason);
+      await addEvent(this.database, { action: HOLD_SET, by, projectId, target: name, detail });
       return this.read(projectId);
     });
   }
 
-  release({ project_id: projectId, name }: LegalHoldDto, by: Caller): Promise<RetentionAnswerDto> {
+  /** Refuses a trace or thread that is misspelled: it would hold nothing. */
+  private async assertStored(projectId: string, part: PartHold): Promise<void> {
+    const kind = partKind(part);
+    if (kind === null) return;
+    const [row] = await this.database.query(callsOfHold(projectId, sql`TRUE`)(part));
+    const message = `must name a ${kind} with a call`;
+    assertNone(row!.is_hit ? [] : [{ path: `${kind}_id`, message }]);
+  }
+
+  release(body: HoldReleaseDto, by: Caller): Promise<RetentionAnswerDto> {
+    const { project_id: projectId, name, reason = null } = body;
     return this.database.transaction(async () => {
-      const { affected } = await this.database.repository(LegalHold).delete({ projectId, name });
-      if (!affected) throw new ApiError('not_found', 'the project has no legal hold of this name');
-      await addEvent(this.database, { action: HOLD_RELEASE, by, projectId, target: name });
+      const holds = this.database.repository(LegalHold);
+      const hold = await holds.findOneBy({ projectId, name });
+      if (!hold || !(await holds.delete({ projectId, name })).affected)
+        throw new ApiError('not_found', 'the project has no legal hold of this name');
+      const detail = holdDetail(hold, reason);
+      await addEvent(this.database, { action: HOLD_RELEASE, by, projectId, target: name, detail });
       return this.read(projectId);
     });
   }
@@ -103,11 +132,35 @@ export class RetentionService {
     const held = await this.database
       .repository(LegalHold)
       .find({ where: { projectId }, order: { name: 'ASC' } });
-    const holds = held.map(({ name, userName, createdAt }) => ({
+    const holds = held.map(({ name, traceId, threadId, reason, userName, createdAt }) => ({
       name,
+      trace_id: traceId,
+      thread_id: threadId,
+      reason,
       user: userName,
       created_at: createdAt,
     }));
     return { project_id: projectId, ...days, is_default: isDefault, holds };
   }
 }
+
+const partKind = ({ traceId, threadId }: PartHold) =>
+  traceId !== null ? 'trace' : threadId !== null ? 'thread' : null;
+
+function assertOnePart({ traceId, threadId }: PartHold): void {
+  const message = 'must not stand beside trace_id: a hold is of one trace or of one thread';
+  if (traceId !== null && threadId !== null) throw invalidRequest([{ path: 'thread_id', message }]);
+  if (threadId === '') throw invalidRequest([{ path: 'thread_id', message: 'must not be empty' }]);
+}
+
+function assertSamePart(known: PartHold, part: PartHold): void {
+  if (known.traceId === part.traceId && known.threadId === part.threadId) return;
+  const message = 'is the name of a hold of something else: use another one';
+  throw invalidRequest([{ path: 'name', message }]);
+}
+
+const holdDetail = ({ traceId, threadId }: PartHold, reason: string | null) => ({
+  ...(traceId !== null && { trace_id: traceId }),
+  ...(threadId !== null && { thread_id: threadId }),
+  ...(reason !== null && { reason }),
+});

@@ -5,7 +5,7 @@ import {
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/erasing/calls-erasing.service.js';
-import { holdOf } from '../../platform/audit/legal-holds.js';
+import { partHoldsOf, wholeHoldOf } from '../../platform/audit/legal-holds.js';
 import { logger } from '../../platform/process/logger.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
@@ -15,6 +15,7 @@ import { ErasingsService, addCounts } from '../../platform/erasing/erasings.serv
 import { Pace } from '../../platform/erasing/pace.js';
 import { FEEDBACK } from '../feedback/feedback.entity.js';
 import { olderFeedbackErase } from '../feedback-erasing.query.js';
+import { isHeldFeedback } from '../held-parts.query.js';
 import { ownerEntity } from '../../platform/process/fair-queue.js';
 import { RetentionClockService } from './retention-clock.service.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
@@ -152,7 +153,9 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     add: (counts: RowCounts) => void,
   ): Promise<void> {
     const step = async () => {
-      const erased = await this.database.query(olderFeedbackErase(projectId, before));
+      const holds = await partHoldsOf(this.database, projectId);
+      const query = olderFeedbackErase(projectId, before, isHeldFeedback(projectId, holds));
+      const erased = await this.database.query(query);
       if (erased.length > 0) this.database.changes.note(projectId, FEEDBACK);
       return erased.length;
     };
@@ -212,7 +215,8 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     const alone = async () => {
       const [row] = await this.database.query(tryLock(SWEEP));
       if (!row!.is_mine) return TAKEN;
-      const isHeld = projectId !== '' && (await holdOf(this.database, projectId)) !== null;
+      const isHeld =
+        projectId !== '' && (await wholeHoldOf(this.database, projectId)) !== undefined;
       return isHeld ? TAKEN : work();
     };
     return this.pace.run(`${ownerEntity(projectId)}/retention`, () =>

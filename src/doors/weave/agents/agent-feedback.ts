@@ -1,6 +1,7 @@
 import type { Database } from '../../../platform/database/database.js';
 import type { Context } from '../../../platform/http/context.js';
 import { DocumentReader } from '../../../platform/http/document-reader.js';
+import { spelledThreadIds } from '../../../platform/http/refs.js';
 import { groupBy } from '../../../platform/query/grouping.js';
 import type { ConversationsDto } from './agents.answers.dto.js';
 import { feedbackOn, type FeedbackItem, signalsOn } from './agent-feedback.query.js';
@@ -14,17 +15,8 @@ const MAX_SIGNALS = 10_000;
 const ITEMS_AT_ONCE = 5000;
 const LENGTH_AT_ONCE = 2 * 1024 * 1024;
 
-/** Returns the spellings of a conversation's id in refs. Clients differ in the characters that they escape. */
-const spelledIds = (id: string): string[] => {
-  const strict = encodeURIComponent(id).replaceAll(
-    /[!'()*]/g,
-    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return [...new Set([strict, encodeURIComponent(id)])];
-};
-
 const conversationItems = (id: string): FeedbackItem[] =>
-  spelledIds(id).map((spelled) => ({ kind: 'agent_conversation', id: spelled }));
+  spelledThreadIds(id).map((spelled) => ({ kind: 'agent_conversation', id: spelled }));
 
 /** An item of a conversation: one of its traces, or the conversation itself. */
 interface ConversationItem {

@@ -3,10 +3,11 @@ import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { STATEMENT_MS } from '../../../platform/database/limits.js';
-import type { Sql } from '../../../platform/query/sql.js';
+import { isListed, sql, type Sql } from '../../../platform/query/sql.js';
 import type { RowCounts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
 import { spellRefs } from '../../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
+import { callsOfHold, heldAmong } from '../../held-parts.query.js';
 import { isUnreadIn } from '../usage/unread-usage.query.js';
 import {
   ErasingsService,
@@ -38,7 +39,7 @@ import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
 import { type Actor, deletionAction, MAX_AUDITED } from '../../../platform/audit/add-event.js';
-import { awaitHolds } from '../../../platform/audit/legal-holds.js';
+import { assertNotHeld, awaitHolds, partHoldsOf } from '../../../platform/audit/legal-holds.js';
 import { DerivedDataRegistry } from './derived-data.service.js';
 
 const CALLS_PURGE = deletionAction('calls.purge');
@@ -85,22 +86,30 @@ export class CallsErasingService {
   async begin(body: CallsPurgeDto, caller: Caller): Promise<string> {
     const { project_id: projectId, ...request } = body;
     assertOneWay(body);
-    isMatch(body); // refuses an invalid query now
+    const isPurged = purgedCalls(body); // refuses an invalid query now
     const erasure: NewErasing = {
       projectId,
       kind: KIND,
       request,
       event: { action: CALLS_PURGE, detail: describePurge(body) },
     };
-    if (!request.call_ids) return this.erasings.begin(erasure, caller);
     return this.database.transaction({ long: 'bulk' }, async () => {
-      const targets = await this.findFamily(projectId, request.call_ids!);
+      if (!request.call_ids) {
+        await this.assertNoneHeld(projectId, isPurged);
+        return this.erasings.begin(erasure, caller);
+      }
+      const targets = await this.findFamily(projectId, request.call_ids);
+      await this.assertNoneHeld(projectId, isListed(sql`c.id`, targets));
       const known = new Set(targets);
-      const call_ids = request.call_ids!.filter((id) => known.has(id)).slice(0, MAX_AUDITED);
+      const call_ids = request.call_ids.filter((id) => known.has(id)).slice(0, MAX_AUDITED);
       const detail = { by: 'call_ids', call_ids, num_calls: targets.length };
       const event = { action: CALLS_PURGE, detail };
       return this.erasings.begin({ ...erasure, request: {}, targets, event }, caller);
     });
+  }
+
+  private assertNoneHeld(projectId: string, condition: Sql): Promise<void> {
+    return assertNotHeld(this.database, projectId, callsOfHold(projectId, condition));
   }
 
   /** Returns the ids of the calls and of their descendants in the same trace. */
@@ -142,10 +151,11 @@ export class CallsErasingService {
     const found = await this.database.query(payloadsQuery(projectId, before, after));
     const last = found.at(-1);
     if (!last) return { after: null, payloads: 0 };
-    const ids = callIds(found.filter(({ has_payload }) => has_payload));
+    const withPayload = callIds(found.filter(({ has_payload }) => has_payload));
     const next = { id: last.id, started: last.started };
-    if (ids.length === 0) return { after: next, payloads: 0 };
-    await this.database.query(callsLock(projectId, ids));
+    if (withPayload.length === 0) return { after: next, payloads: 0 };
+    await this.database.query(callsLock(projectId, withPayload));
+    const ids = await this.notHeld(projectId, withPayload);
     const erased = await this.database.query(payloadsErase(projectId, ids));
     this.database.changes.note(projectId, CALLS);
     await this.made.forget(projectId, ids);
@@ -246,16 +256,17 @@ export class CallsErasingService {
   }
 
   /**
-   * Erases the calls with their feedback. If one transaction cannot take all feedback or all calls below, only a part
-   * of these is erased or marked, and `isWhole` is false.
+   * Erases the calls that are not held, with their feedback. If one transaction cannot take all feedback or all calls
+   * below, only a part of these is erased or marked, and `isWhole` is false.
    */
   private async erase(
     projectId: string,
-    ids: string[],
+    found: string[],
     purgedBy: Actor | null,
   ): Promise<{ isWhole: boolean; counts: RowCounts }> {
     await this.turns.hold(projectId);
-    await this.database.query(callsLock(projectId, ids));
+    await this.database.query(callsLock(projectId, found));
+    const ids = await this.notHeld(projectId, found);
     this.database.changes.note(projectId, CALLS);
     this.database.changes.note(projectId, FEEDBACK);
     const refs = spellRefs(projectId, ['call'], ids);
@@ -269,6 +280,14 @@ export class CallsErasingService {
     await this.turns.settle(projectId, [...traceIds]);
     await this.made.forget(projectId, ids, purgedBy);
     return { isWhole: true, counts: { calls, feedback } };
+  }
+
+  private async notHeld(projectId: string, ids: string[]): Promise<string[]> {
+    const holds = await partHoldsOf(this.database, projectId);
+    if (holds.length === 0) return ids;
+    const held = await this.database.query(heldAmong(projectId, ids, holds));
+    const heldIds = new Set(held.map(({ id }) => id));
+    return ids.filter((id) => !heldIds.has(id));
   }
 }
 
@@ -284,6 +303,10 @@ function assertOneWay({ call_ids, filter, query, before }: CallsPurgeDto): void 
       'exactly one of call_ids, filter or query, and before is required',
     );
 }
+
+/** @throws InvalidQuery */
+const purgedCalls = ({ before, ...body }: CallsPurgeDto): Sql =>
+  before ? sql`c.started_at < ${before}::timestamptz` : isMatch(body);
 
 /**
  * Describes a purge for the audit log. Leaves out the values of the filter and of the query, which may be the data to

@@ -415,6 +415,10 @@ export const withDescendants = (ids: readonly string[], isCounted: Sql) => sql`
     )}
   )`;
 
+/** Matches visible calls `c` that are listed, and their descendants in the same trace. */
+export const isVisibleFamily = (projectId: string, ids: readonly string[]) =>
+  sql`c.id IN (WITH ${withDescendants(ids, visibleIn(projectId))} SELECT id FROM family)`;
+
 /**
  * Marks calls and their descendants in the same trace as deleted, and returns as `made` what `whatIsMade` selects for
  * them. Locks the calls in the order in which every other write locks them.
