@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { Database } from '../../src/platform/database/database.js';
-import { startApp, useApp } from '../support/app.js';
+import { basic, startApp, useApp } from '../support/app.js';
+import { listenForGrpc } from '../support/grpc.js';
 import { until } from '../support/until.js';
 
 const portOf = (url: string) => Number(new URL(url).port);
@@ -95,6 +97,51 @@ describe('connections of clients', () => {
       await metricOf(app.url, 'skein_connections_refused_total{limit="process"}'),
     ).toBeGreaterThan(0);
     expect(openOf(sockets.slice(11))).toHaveLength(5);
+  });
+
+  describe('of gRPC', () => {
+    let door: Awaited<ReturnType<typeof listenForGrpc>>;
+    const sessions: ClientHttp2Session[] = [];
+    beforeEach(async () => void (door = await listenForGrpc(app)));
+    afterEach(async () => {
+      for (const session of sessions.splice(0)) session.destroy();
+      await door.close();
+    });
+    /** Opens a connection and begins requests on it. */
+    const begin = (count: number, key: string) => {
+      const session = connectHttp2(`http://${door.address}`).on('error', () => {});
+      sessions.push(session);
+      const headers = {
+        ':method': 'POST',
+        ':path': '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+        'content-type': 'application/grpc',
+        authorization: basic(key),
+        project_id: 'acme/demo',
+      };
+      return Array.from({ length: count }, () => session.request(headers).on('error', () => {}));
+    };
+
+    it('make room for others of their address until they have sent a valid key', async () => {
+      const strangers = begin(20, 'made-up');
+      await until(() => strangers.some(({ closed }) => closed));
+      expect(await asked(`${app.url}/health`, {})).toBe(200);
+
+      const [valid] = begin(1, app.key);
+      valid!.end(Buffer.alloc(5)); // an empty message
+      await once(valid!, 'response');
+      await open('127.0.0.1', 30);
+      expect(await asked(`${app.url}/health`, {})).toBe(200);
+      expect(sessions.at(-1)!.closed).toBe(false);
+    });
+
+    it('end when their client has gone', async () => {
+      const socket = connect(door.port, '127.0.0.1');
+      sockets.push(socket.on('error', () => {}));
+      socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0');
+      await once(socket, 'data');
+      socket.end();
+      await until(() => socket.closed);
+    });
   });
 });
 

@@ -26,6 +26,10 @@ const OF_OPERATIONS = { process: 500, address: 100 };
 
 interface Connection {
   address: string;
+  /** The connection that carries it, when it is a request of HTTP/2. */
+  carrier: Connection | undefined;
+  /** Requests of HTTP/2 that it carries. Without a key, these are closed before it is. */
+  carried: number;
   /** True once it has sent a valid key or session. */
   hasKey: boolean;
   requests: number;
@@ -59,7 +63,10 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
   ) {
     const looks = {
       isIdle: (socket: Socket) => this.connections.get(socket)?.requests === 0,
-      isKeyless: (socket: Socket) => this.connections.get(socket)?.hasKey === false,
+      isKeyless: (socket: Socket) => {
+        const connection = this.connections.get(socket);
+        return connection?.hasKey === false && connection.carried === 0;
+      },
     };
     this.bounds = new ConnectionBounds({
       process: maxConnections,
@@ -72,7 +79,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
 
   onModuleInit(): void {
     const server: Server = this.adapterHost.httpAdapter.getHttpServer();
-    server.on('connection', (socket: Socket) => this.add(socket, false));
+    server.on('connection', (socket: Socket) => this.add(socket));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       response.once('close', this.begin(socket));
     });
@@ -93,15 +100,18 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
   /** Notes that the connection has sent a valid key or session. It is then not closed for one without. */
   noteKey(socket: Socket): void {
     const connection = this.connections.get(socket);
-    if (connection) connection.hasKey = true;
+    if (!connection) return;
+    connection.hasKey = true;
+    if (connection.carrier) connection.carrier.hasKey = true;
   }
 
   /**
-   * Counts a connection. One above the limit is closed at once, and the result is false. A connection of gRPC counts as
-   * one with a key, because each of its requests is counted too.
+   * Counts a connection, or a request of HTTP/2 with the connection that carries it. One above the limit is closed at
+   * once, and the result is false.
    */
-  add(socket: Socket, hasKey = true): boolean {
+  add(socket: Socket, carriedBy?: Socket): boolean {
     const { remoteAddress } = socket;
+    const carrier = carriedBy && this.connections.get(carriedBy);
     const address = clientNetwork(remoteAddress ?? '');
     const bounds = isForOperations(socket) ? this.operationsBounds : this.bounds;
     const { refused, instead } = bounds.admit(socket, address, this.isProxy(remoteAddress));
@@ -114,11 +124,20 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
       bounds.remove(instead, other);
       this.refuse(instead, other === address ? 'address' : 'process');
     }
-    const idleSince = performance.now();
-    this.connections.set(socket, { address, hasKey, requests: 0, idleSince, bytesRead: 0 });
+    this.connections.set(socket, {
+      address,
+      carrier,
+      carried: 0,
+      hasKey: false,
+      requests: 0,
+      idleSince: performance.now(),
+      bytesRead: 0,
+    });
+    if (carrier) carrier.carried++;
     socket.once('close', () => {
       this.connections.delete(socket);
       bounds.remove(socket, address);
+      if (carrier) carrier.carried--;
     });
     return true;
   }

@@ -42,29 +42,29 @@ export class GrpcDoor {
   accept(socket: Socket): void {
     socket.on('error', () => {});
     if (!this.connections.add(socket)) return;
+    socket.allowHalfOpen = false; // a client that has gone leaves no connection
     const session = performServerHandshake(socket, {
       settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: maxHeaderSize },
     });
     this.sessions.add(session);
     session.on('error', () => {}).once('close', () => this.sessions.delete(session));
     session.on('timeout', () => endSoon(session)).setTimeout(this.firstMs);
-    const { remoteAddress } = socket;
     session.on('stream', (stream, headers) => {
       session.setTimeout(IDLE_MS);
       const ended = this.connections.begin(socket);
       stream.once('close', ended);
-      answerGrpc(stream, headers, this.firstMs, (onEnd) => this.openInner(remoteAddress, onEnd));
+      answerGrpc(stream, headers, this.firstMs, (onEnd) => this.openInner(socket, onEnd));
       if (this.isDraining) endSoon(session);
     });
     socket.resume();
   }
 
   private openInner(
-    remoteAddress: string | undefined,
+    carrier: Socket,
     onEnd: (answer: InnerAnswer | null) => void,
   ): InnerRequest {
-    const inner = new InnerRequest(this.server, remoteAddress, onEnd);
-    this.connections.add(inner.socket);
+    const inner = new InnerRequest(this.server, carrier.remoteAddress, onEnd);
+    this.connections.add(inner.socket, carrier);
     return inner;
   }
 
