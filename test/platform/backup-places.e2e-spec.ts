@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { DamagedBackup } from '../../src/platform/backup/backup-file.js';
 import { decrypted, encrypted } from '../../src/platform/backup/encryption.js';
@@ -115,6 +116,19 @@ describe('a bucket', () => {
     };
     expect((await gathered(place().read('skein-1'))).equals(file)).toBe(true);
     expect(s3.requests).toHaveLength(3);
+  });
+
+  it('is read slowly from a server that closes each connection', async () => {
+    const file = randomBytes(4 * MIB);
+    s3.objects.set('some/where/skein-1', file);
+    s3.fail = (_, response) => !response.setHeader('connection', 'close');
+    const all: Uint8Array[] = [];
+    for await (const piece of place().read('skein-1')) {
+      all.push(piece);
+      await delay(5); // as a disk or PostgreSQL takes it
+    }
+    expect(Buffer.concat(all).equals(file)).toBe(true);
+    expect(s3.requests).toHaveLength(1);
   });
 
   it('is pruned of backups that are not kept, and of uploads that nobody ends', async () => {

@@ -1,4 +1,8 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request as requestPlain } from 'node:http';
+import { request as requestSecure } from 'node:https';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import type { S3Settings } from '../config/backup-settings.js';
@@ -6,6 +10,8 @@ import type { S3Settings } from '../config/backup-settings.js';
 /** Most tries of a request, with growing waits: about 12 s in all. */
 const TRIES = 6;
 const FIRST_WAIT_MS = 400;
+/** How long a server may be silent. */
+const SILENCE_MS = 300_000;
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -58,12 +64,7 @@ export class S3Bucket {
 
   private async once(request: S3Request): Promise<Response> {
     const { method, key = '', query = {}, body, tolerated = [] } = request;
-    const response = await fetch(await this.signed(request), {
-      signal: request.signal ?? null,
-      // the body of an upload is a buffer, which a retry sends again
-      ...(body && { body: body as Uint8Array<ArrayBuffer> }),
-      redirect: 'manual',
-    });
+    const response = await answerTo(await this.signed(request), body, request.signal);
     if (response.ok || tolerated.includes(response.status)) return response;
     const text = await response.text().catch(() => '');
     const [first = ''] = Object.keys(query);
@@ -94,16 +95,42 @@ export class S3Bucket {
       service: 's3',
       region,
     });
-    const signed = await signer.sign();
-    return new Request(signed.url, { method, headers: signed.headers });
+    return signer.sign();
   }
 
   private explained(error: unknown, { key = '' }: S3Request): Error {
     if (error instanceof S3Refusal) return new Error(error.message, { cause: error });
-    const { message, cause } = error as Error;
-    const why = (cause as Error | undefined)?.message || message;
+    const { message, code } = error as NodeJS.ErrnoException;
+    const why = message || code;
     return new Error(`s3://${this.bucket}/${key}: ${why}`, { cause: error });
   }
+}
+
+/**
+ * Sends a request by the client of `node:http`. The `fetch` of Node 24 cannot: the process ends when a server closes the
+ * connection of an answer that is read slowly (nodejs/undici 5360).
+ */
+async function answerTo(
+  { method, url, headers }: Awaited<ReturnType<AwsV4Signer['sign']>>,
+  body: Buffer | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const request = (url.protocol === 'https:' ? requestSecure : requestPlain)(url, {
+    method,
+    headers: Object.fromEntries(headers),
+    timeout: SILENCE_MS,
+    ...(signal && { signal }),
+  });
+  request.on('error', () => {}); // one during the answer reaches its reader
+  request.on('timeout', () =>
+    request.destroy(Object.assign(new Error('the server is silent'), { code: 'ETIMEDOUT' })),
+  );
+  request.end(body);
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  const { statusCode: status = 500, statusMessage: statusText = '' } = answer;
+  const etag = answer.headers.etag ?? '';
+  const content = status === 204 ? null : (Readable.toWeb(answer) as ReadableStream);
+  return new Response(content, { status, statusText, headers: { etag } });
 }
 
 /**
@@ -117,12 +144,9 @@ const escaped = (text: string) =>
 
 const sha256 = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
 
-/**
- * Returns true for errors that a retry may solve: a failed network (fetch throws a TypeError), or a busy or failing
- * server.
- */
+/** Returns true for errors that a retry may solve: a failed network (which has a code), or a busy or failing server. */
 function isTransient(error: unknown): boolean {
-  if (!(error instanceof S3Refusal)) return error instanceof TypeError;
+  if (!(error instanceof S3Refusal)) return (error as NodeJS.ErrnoException).code !== undefined;
   return error.status >= 500 || error.status === 429 || error.code === 'RequestTimeout';
 }
 
