@@ -58,6 +58,8 @@ const STATES: State[] = [
   [`${P}/objects/support-prompt?tab=changes`],
   [`${P}/objects/support-questions`],
   [`${P}/queues`],
+  [`${P}/retention`],
+  [`${P}/retention`, press('Place a hold')],
   [`${P}/evaluations`],
   [`${P}/evaluations/leaderboards`],
   [`${P}/training`],

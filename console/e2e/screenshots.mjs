@@ -71,6 +71,7 @@ const PICTURES = [
   { name: 'traces-error', path: `${PROJECT}/traces?q=nonsense%3D1` },
   { name: 'projects', path: '/projects' },
   { name: 'keys', path: '/keys' },
+  { name: 'retention', path: `${PROJECT}/retention` },
   { name: 'objects', path: `${PROJECT}/objects` },
   { name: 'object-changes', path: `${PROJECT}/objects/support-prompt?tab=changes` },
   { name: 'object-rows', path: `${PROJECT}/objects/support-questions` },

@@ -179,6 +179,12 @@ const leaderboards = createRoute({
   component: lazyPage(() => import('./evaluations/LeaderboardsPage.tsx'), 'LeaderboardsPage'),
 });
 
+const retention = createRoute({
+  getParentRoute: () => project,
+  path: '/retention',
+  component: lazyPage(() => import('./retention/RetentionPage.tsx'), 'RetentionPage'),
+});
+
 const training = createRoute({
   getParentRoute: () => project,
   path: '/training',
@@ -242,6 +248,7 @@ const routeTree = root.addChildren([
     object,
     queues,
     queue,
+    retention,
     training,
     model,
     checkpoint,

@@ -14,6 +14,8 @@ interface KeyParts {
   session: [];
   projects: [];
   uses: [];
+  retention: [project: string];
+  olderData: [project: string, of: string, days: number | null];
   remarks: [project: string, callIds: string[]];
 
   annotationSpecs: [project: string];

@@ -19,6 +19,7 @@ const PAGES = [
   'objects',
   'queues',
   'training',
+  'retention',
 ] as const;
 
 /** Finds any page, project, trace or thread by some letters of its name. */

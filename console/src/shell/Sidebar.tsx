@@ -67,6 +67,11 @@ export function Sidebar() {
               Training
             </Link>
           </li>
+          <li>
+            <Link to="/p/$entity/$project/retention" params={{ entity, project }}>
+              Retention
+            </Link>
+          </li>
         </ul>
       )}
       <ul className={styles['nav']}>
