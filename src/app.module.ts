@@ -18,6 +18,7 @@ import { PeopleModule } from './platform/people/people.module.js';
 import { ErasingModule } from './platform/erasing/erasing.module.js';
 import { EventsModule } from './platform/events/events.module.js';
 import { EvaluationsModule } from './tracing/evaluations/evaluations.module.js';
+import { ExportModule } from './doors/export/export.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
 import { GatewayModule } from './doors/gateway/gateway.module.js';
 import { McpModule } from './doors/mcp/mcp.module.js';
@@ -60,6 +61,7 @@ export class AppModule {
         GatewayModule,
         LangfuseModule,
         McpModule,
+        ExportModule,
         PreviewModule,
         ProjectsModule,
         RetentionModule,

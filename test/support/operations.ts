@@ -1,3 +1,4 @@
+import { exportOperations } from '../doors/export.operations.js';
 import { gatewayOperations } from '../doors/gateway.operations.js';
 import { langfuseOperations } from '../doors/langfuse.operations.js';
 import { mcpOperations } from '../doors/mcp.operations.js';
@@ -84,6 +85,7 @@ export const OPERATIONS: Record<string, Operation> = {
   ...servingOperations,
   ...otelOperations,
   ...langfuseOperations,
+  ...exportOperations,
   ...gatewayOperations,
   ...weaveOperations,
   ...mcpOperations,

@@ -7,7 +7,7 @@ export const JSON_LINES = 'application/jsonl';
 export const NDJSON = 'application/x-ndjson';
 
 /** JSON texts: strings, or bytes with one spare byte behind each text, at the positions in `ends`. */
-type Batch = string[] | { bytes: Buffer; ends: number[] };
+export type JsonBatch = string[] | { bytes: Buffer; ends: number[] };
 
 const NEW_LINE = 0x0a;
 const RETURN = 0x0d;
@@ -23,11 +23,11 @@ export function jsonLines(batches: Readable, context: Context): Promise<Streamab
   const type = context.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
   const frame = new Transform({
     writableObjectMode: true,
-    transform(batch: Batch | Buffer, _, done) {
-      done(null, Buffer.isBuffer(batch) ? batch : lines(batch));
+    transform(batch: JsonBatch | Buffer, _, done) {
+      done(null, Buffer.isBuffer(batch) ? batch : toLines(batch));
     },
   });
-  return stream(batches, context, frame, type);
+  return answerStream(batches, context, frame, type);
 }
 
 /**
@@ -43,7 +43,7 @@ export function jsonArray(
   let before = `{${JSON.stringify(name)}:[`;
   const frame = new Transform({
     writableObjectMode: true,
-    transform(batch: Batch, _, done) {
+    transform(batch: JsonBatch, _, done) {
       const { bytes, ends } = separate(batch, COMMA);
       if (ends.length === 0) return done();
       this.push(before);
@@ -55,7 +55,7 @@ export function jsonArray(
       done(null, `${before === ',' ? '' : before}]${more && `,${more}`}}`);
     },
   });
-  return stream(batches, context, frame, 'application/json');
+  return answerStream(batches, context, frame, 'application/json');
 }
 
 /** A longer text is sent as bytes. Decoding it and encoding it again would take about 1 ms per MB. */
@@ -75,7 +75,7 @@ export function jsonObject(json: Buffer, context: Context, name: string): string
  * Streams the answer. The source is destroyed as soon as the client leaves, also before the first row. After a
  * revocation of the key no further batch is sent.
  */
-async function stream(
+export async function answerStream(
   batches: Readable,
   { caller, signal }: Context,
   frame: Transform,
@@ -91,7 +91,7 @@ async function stream(
   const watched = new Transform({
     objectMode: true,
     highWaterMark: 1,
-    transform(batch: Batch, _, done) {
+    transform(batch: JsonBatch, _, done) {
       caller.assertValid().then(() => done(null, batch), done);
     },
   });
@@ -99,7 +99,7 @@ async function stream(
   return new StreamableFile(frame, { type });
 }
 
-function separate(batch: Batch, separator: number): { bytes: Buffer; ends: number[] } {
+function separate(batch: JsonBatch, separator: number): { bytes: Buffer; ends: number[] } {
   const rows = Array.isArray(batch) ? joinRows(batch) : batch;
   for (const end of rows.ends) rows.bytes[end] = separator;
   return rows;
@@ -115,7 +115,7 @@ function joinRows(texts: string[]) {
  * Returns the texts as lines. Line breaks within JSON are only between tokens (strings escape them), so each becomes a
  * space.
  */
-function lines(batch: Batch): Buffer {
+export function toLines(batch: JsonBatch): Buffer {
   const { bytes, ends } = separate(batch, NEW_LINE);
   if (isOneLineEach(bytes, ends.length)) return bytes;
   let start = 0;

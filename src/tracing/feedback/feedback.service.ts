@@ -196,8 +196,11 @@ export class FeedbackService {
   /** Returns the rows of a page, and the number of rows on all pages. */
   async query(request: FeedbackQueryDto): Promise<{ rows: Readable; totalCount: number }> {
     const [count] = await this.database.query(countQuery(request), { long: 'read' });
-    const rows = await this.database.stream(feedbackQuery(request));
-    return { rows, totalCount: count!.total_count };
+    return { rows: await this.stream(request), totalCount: count!.total_count };
+  }
+
+  stream(request: FeedbackQueryDto): Promise<Readable> {
+    return this.database.stream(feedbackQuery(request));
   }
 
   async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {

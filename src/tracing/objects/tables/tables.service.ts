@@ -36,6 +36,8 @@ import {
   type NewRow,
   rowDigestsQuery,
   tableRowsQuery,
+  membersQuery,
+  type TableMember,
   tableStatsQuery,
   unknownRowQuery,
 } from './tables.query.js';
@@ -49,6 +51,9 @@ const ROWS_AT_ONCE = 1000;
 const BYTES_AT_ONCE = 1024 * 1024;
 /** Rows of one batch, since a row may be as large as a request body. */
 const STREAMED_AT_ONCE = 64;
+
+/** Most columns of a Parquet file of a table. */
+const MAX_MEMBERS = 1000;
 
 @Injectable()
 export class TablesService {
@@ -110,6 +115,24 @@ export class TablesService {
 
   stream(query: TableQueryDto): Promise<Readable> {
     return this.database.stream(tableRowsQuery(query), { maxBatch: STREAMED_AT_ONCE });
+  }
+
+  /**
+   * Returns the members of the rows of a table, or null if PostgreSQL cannot read some row.
+   * @throws ApiError `not_found`, and `too_large` when there are more than `MAX_MEMBERS`
+   */
+  async members(projectId: string, digest: string): Promise<TableMember[] | null> {
+    const query = membersQuery(projectId, digest, MAX_MEMBERS + 1);
+    const [table] = await this.database.query(query, { long: 'read' });
+    if (!table) throw new ApiError('not_found', `no table has the digest ${digest}`);
+    if (table.is_opaque) return null;
+    const members = table.members ?? [];
+    if (members.length > MAX_MEMBERS)
+      throw new ApiError(
+        'too_large',
+        `the rows have more than ${MAX_MEMBERS} different members: export them as jsonl`,
+      );
+    return members;
   }
 
   async stats({ project_id, digest }: TableStatsQueryDto): Promise<TableStatsDto> {

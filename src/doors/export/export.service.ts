@@ -1,0 +1,80 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { addEventBefore, auditAction } from '../../platform/audit/add-event.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { Database } from '../../platform/database/database.js';
+import { invalidRequest } from '../../platform/errors.js';
+import { CallsQueryDto } from '../../tracing/calls/calls.dto.js';
+import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
+import { FeedbackQueryDto } from '../../tracing/feedback/feedback.dto.js';
+import { FeedbackService } from '../../tracing/feedback/feedback.service.js';
+import { TableQueryDto } from '../../tracing/objects/tables/tables.dto.js';
+import { TablesService } from '../../tracing/objects/tables/tables.service.js';
+import { callColumns, feedbackColumns, tableColumns } from './export-columns.js';
+import type { ExportDto } from './export.dto.js';
+import type { ParquetColumn } from './row-group.js';
+
+const EXPORT = auditAction('project.export');
+
+/** Fields of a request that only some kinds of rows have. */
+const FIELDS = {
+  calls: ['filter', 'query'],
+  feedback: ['query'],
+  table: ['digest'],
+} as const satisfies Record<ExportDto['of'], (keyof ExportDto)[]>;
+
+export interface ExportedRows {
+  rows: Readable;
+  columns: readonly ParquetColumn[];
+}
+
+@Injectable()
+export class ExportService {
+  constructor(
+    private readonly database: Database,
+    private readonly calls: CallLists,
+    private readonly feedback: FeedbackService,
+    private readonly tables: TablesService,
+  ) {}
+
+  /** Returns all rows that match, as batches of JSON texts, and the columns that they have in a Parquet file. */
+  async export(request: ExportDto, by: Caller): Promise<ExportedRows> {
+    const { project_id: projectId, of, format, digest } = request;
+    for (const field of ['filter', 'query', 'digest'] as const)
+      if (request[field] && !FIELDS[of].some((known) => known === field))
+        throw invalidRequest([{ path: field, message: `is not for an export of ${of}` }]);
+    if (of === 'table' && !digest)
+      throw invalidRequest([{ path: 'digest', message: 'is required for an export of a table' }]);
+    await addEventBefore(this.database, {
+      action: EXPORT,
+      by,
+      target: digest ?? of,
+      projectId,
+      detail: { of, format },
+    });
+    return this.rows(request);
+  }
+
+  private async rows(request: ExportDto): Promise<ExportedRows> {
+    const { project_id, of, filter, query, digest } = request;
+    if (of === 'table') {
+      const table = Object.assign(new TableQueryDto(), { project_id, digest });
+      const members = await this.tables.members(project_id, digest!);
+      return { rows: await this.tables.stream(table), columns: tableColumns(members) };
+    }
+    if (of === 'feedback') {
+      const feedback = Object.assign(new FeedbackQueryDto(), { project_id, query });
+      return { rows: await this.feedback.stream(feedback), columns: feedbackColumns() };
+    }
+    const columns = callColumns();
+    const calls = Object.assign(new CallsQueryDto(), {
+      project_id,
+      filter,
+      query,
+      columns: [...new Set(columns.map(({ from }) => from[0]!))],
+      include_costs: true,
+      include_feedback: true,
+    });
+    return { rows: await this.calls.stream(calls), columns };
+  }
+}

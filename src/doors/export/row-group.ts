@@ -1,0 +1,138 @@
+import type { RowGroup, SchemaElement } from 'hyparquet';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { memberSpans } from '../../platform/json/json-text.js';
+
+/** A column of a Parquet file. Every column may hold nulls. */
+export interface ParquetColumn {
+  name: string;
+  /**
+   * The value at `from` becomes a text, a whole number, a double, a boolean, a time in microseconds, or the text of its
+   * JSON. Null stays null.
+   */
+  type: 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'json';
+  /** Path of the value in the row. */
+  from: readonly string[];
+  /**
+   * If set, the value at `from` is an object of objects, and the column is the sum of this member of them. It is null
+   * if there are none, or if one of them has no number there.
+   */
+  sumOf?: string;
+}
+
+export interface RowGroupQuestion {
+  columns: readonly ParquetColumn[];
+  /** Rows as JSON lines. */
+  lines: Uint8Array;
+  /** Place of the row group in the file. */
+  offset: number;
+}
+
+export interface EncodedRowGroup {
+  bytes: Uint8Array;
+  group: RowGroup;
+}
+
+type Value = string | number | bigint | boolean | null;
+
+const TYPES: Record<ParquetColumn['type'], Partial<SchemaElement>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  integer: { type: 'INT64' },
+  number: { type: 'DOUBLE' },
+  boolean: { type: 'BOOLEAN' },
+  time: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+};
+
+export const schemaOf = (columns: readonly ParquetColumn[]): SchemaElement[] => [
+  { name: 'root', num_children: columns.length },
+  ...columns.map(
+    ({ name, type }) => ({ name, repetition_type: 'OPTIONAL', ...TYPES[type] }) as SchemaElement,
+  ),
+];
+
+/** Encodes rows as one row group of a Parquet file. It runs in a thread. */
+export function encodeRowGroup({ columns, lines, offset }: RowGroupQuestion): EncodedRowGroup {
+  const writer = new ByteWriter(lines.length);
+  const file = new ParquetWriter({ writer, schema: schemaOf(columns) });
+  const header = writer.index;
+  writer.offset = offset;
+  const values = valuesOf(columns, lines);
+  void file.write({
+    columnData: columns.map(({ name, type }, i) => ({
+      name,
+      data: values[i]!,
+      offsetIndex: false,
+      ...(type === 'json' && { encoding: 'PLAIN', statistics: false }),
+    })),
+    rowGroupSize: values[0]!.length,
+  });
+  return { bytes: writer.getBytes().slice(header), group: file.row_groups[0]! };
+}
+
+/** Columns whose values lie below one member of an object. */
+interface Members {
+  own: number[];
+  below: Map<string, Members>;
+}
+
+function valuesOf(columns: readonly ParquetColumn[], lines: Uint8Array): Value[][] {
+  const text = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString();
+  const wanted = membersOf(columns);
+  const values: Value[][] = columns.map(() => []);
+  for (let start = 0, row = 0; start < text.length; row++) {
+    for (const list of values) list.push(null);
+    read(wanted, start, row);
+    start = text.indexOf('\n', start) + 1;
+  }
+  return values;
+
+  function read(members: Members, at: number, row: number): void {
+    for (const [name, [from, to]] of memberSpans(text, at)) {
+      const member = members.below.get(name);
+      if (!member) continue;
+      for (const i of member.own) values[i]![row] = valueOf(columns[i]!, text.slice(from, to));
+      if (member.below.size > 0 && text[from] === '{') read(member, from, row);
+    }
+  }
+}
+
+function membersOf(columns: readonly ParquetColumn[]): Members {
+  const root: Members = { own: [], below: new Map() };
+  for (const [i, { from }] of columns.entries()) {
+    let members = root;
+    for (const name of from) {
+      const next: Members = members.below.get(name) ?? { own: [], below: new Map() };
+      members.below.set(name, next);
+      members = next;
+    }
+    members.own.push(i);
+  }
+  return root;
+}
+
+function valueOf({ type, sumOf }: ParquetColumn, text: string): Value {
+  if (text === 'null') return null;
+  if (type === 'json') return text;
+  const value = JSON.parse(text) as unknown;
+  if (sumOf !== undefined) return sum(value, sumOf, type);
+  if (type === 'integer') return BigInt(text);
+  if (type === 'time') return microseconds(value as string);
+  return value as Value;
+}
+
+function sum(value: unknown, member: string, type: ParquetColumn['type']): number | bigint | null {
+  const parts = Object.values(value as Record<string, Record<string, number | null>>);
+  if (parts.length === 0 || parts.some((part) => typeof part[member] !== 'number')) return null;
+  const total = parts.reduce((all, part) => all + part[member]!, 0);
+  return type === 'integer' ? BigInt(total) : total;
+}
+
+/** Reads `2026-01-31T12:00:00.500000Z`. */
+function microseconds(time: string): bigint {
+  const millis = Date.parse(`${time.slice(0, 23)}Z`);
+  return BigInt(millis) * 1000n + BigInt(time.slice(23, 26));
+}

@@ -1,0 +1,242 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBConnection } from '@duckdb/node-api';
+import { basic, startApp, type TestApp } from '../support/app.js';
+import { anEnd, aStart } from '../support/factories.js';
+import { until } from '../support/until.js';
+
+const project_id = 'acme/demo';
+const folder = mkdtempSync(join(tmpdir(), 'skein-export-'));
+let app: TestApp;
+let duck: DuckDBConnection;
+beforeAll(async () => {
+  app = await startApp();
+  duck = await DuckDBConnection.create();
+});
+afterAll(async () => {
+  duck.closeSync();
+  rmSync(folder, { recursive: true });
+  await app.close();
+});
+
+const send = (body: object, key = app.key) =>
+  fetch(`${app.url}/export`, {
+    method: 'POST',
+    headers: { authorization: basic(key), 'content-type': 'application/json' },
+    body: JSON.stringify({ project_id, format: 'parquet', ...body }),
+  });
+
+/** Exports a file and runs a query on it, in which `FILE` stands for the file. */
+async function ask(body: object, query: string): Promise<Record<string, unknown>[]> {
+  const response = await send(body);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    'application/vnd.apache.parquet',
+  ]);
+  const file = join(folder, 'rows.parquet');
+  writeFileSync(file, Buffer.from(await response.arrayBuffer()));
+  const reader = await duck.runAndReadAll(query.replaceAll('FILE', `'${file}'`));
+  return reader.getRowObjectsJson() as Record<string, unknown>[];
+}
+
+describe('calls', () => {
+  const inputs = '{"who":"你好", "said":"\\u4f60\\"\\n",  "n":1.10}';
+  const id = '0199c2d5-0000-7000-8000-00000000000a';
+
+  beforeAll(async () => {
+    const start = {
+      ...aStart({ project_id, id, trace_id: 'trace-1', started_at: '2026-01-31T12:00:00.123456Z' }),
+      op_name: 'chat',
+      display_name: 'Ask "it"',
+      inputs: {},
+    };
+    const text = JSON.stringify({ start }).replace('"inputs":{}', `"inputs":${inputs}`);
+    expect((await app.post('/call/start', text)).status).toBe(200);
+    const usage = { 'gpt-4o': { requests: 1, prompt_tokens: 1000, completion_tokens: 100 } };
+    const end = anEnd({ project_id, id, ended_at: '2026-01-31T12:00:01.623456Z' });
+    const summary = { usage };
+    expect((await app.post('/call/end', { end: { ...end, summary, output: 'yes' } })).status).toBe(
+      200,
+    );
+    const feedback = {
+      project_id,
+      svc_ref: `svc:///acme/demo/call/${id}`,
+      feedback_type: 'custom',
+      payload: { good: true },
+    };
+    expect((await app.post('/feedback/create', feedback)).status).toBe(200);
+  });
+
+  it('have typed columns, their costs and scores, and their documents as they were sent', async () => {
+    const [row, ...others] = await ask(
+      { of: 'calls' },
+      `SELECT *, typeof(started_at) AS type, epoch_us(started_at) AS micros FROM FILE`,
+    );
+    expect(others).toEqual([]);
+    // gpt-4o: 2.50 and 10.00 dollars for a million tokens, so 1000 × 0.0000025 + 100 × 0.00001
+    expect(row).toMatchObject({
+      id,
+      project_id,
+      trace_id: 'trace-1',
+      parent_id: null,
+      op_name: 'chat',
+      display_name: 'Ask "it"',
+      source: 'production',
+      type: 'TIMESTAMP WITH TIME ZONE',
+      micros: '1769860800123456',
+      status: 'success',
+      latency_ms: 1500,
+      input_tokens: '1000',
+      output_tokens: '100',
+      cost: 0.0035,
+      exception: null,
+      inputs,
+      output: '"yes"',
+    });
+    expect(JSON.parse(row!['costs'] as string)).toHaveProperty('gpt-4o');
+    expect(JSON.parse(row!['scores'] as string)).toMatchObject([{ payload: { good: true } }]);
+  });
+
+  it('are those that match the filter and the query', async () => {
+    const other = aStart({ project_id, op_name: 'other' });
+    await app.post('/call/start', { start: other });
+    const counted = (body: object) =>
+      ask({ of: 'calls', ...body }, 'SELECT count(*)::int AS rows FROM FILE');
+    expect(await counted({})).toEqual([{ rows: 2 }]);
+    expect(await counted({ filter: { op_names: ['other'] } })).toEqual([{ rows: 1 }]);
+    const query = { $expr: { $eq: [{ $getField: 'op_name' }, { $literal: 'none' }] } };
+    expect(await counted({ query })).toEqual([{ rows: 0 }]);
+  });
+
+  it('are the lines of a list as jsonl', async () => {
+    const response = await send({ of: 'calls', format: 'jsonl', filter: { call_ids: [id] } });
+    const [line, ...others] = (await response.text()).trimEnd().split('\n');
+    expect(others).toEqual([]);
+    expect(line).toContain(`"inputs":${inputs}`);
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="calls.jsonl"');
+  });
+
+  it('of many row groups are the stored ones, each once', async () => {
+    const project = 'acme/many';
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs, has_unread_usage)
+        SELECT $1, 'c' || i, 'op', 't' || i % 9, '2026-01-01'::timestamptz + make_interval(secs => i),
+          json_build_object('text', repeat('word ' || i || ' ', 150)), false
+        FROM generate_series(1, 12000) i`,
+      [project],
+    );
+    const rows = `SELECT count(*)::int AS rows, count(DISTINCT id)::int AS ids, sum(length(inputs))::bigint AS length,
+      (SELECT count(DISTINCT row_group_id)::int FROM parquet_metadata(FILE)) > 1 AS has_groups FROM FILE`;
+    const [stored] = await app.query(
+      'SELECT sum(length(inputs::text)) AS length FROM calls WHERE project_id = $1',
+      [project],
+    );
+    expect(await ask({ project_id: project, of: 'calls' }, rows)).toEqual([
+      { rows: 12_000, ids: 12_000, length: stored.length, has_groups: true },
+    ]);
+  });
+});
+
+it('exports feedback', async () => {
+  const rows = await ask(
+    { of: 'feedback' },
+    `SELECT feedback_type, payload, svc_ref, typeof(created_at) AS type FROM FILE`,
+  );
+  expect(rows).toEqual([
+    {
+      feedback_type: 'custom',
+      payload: '{"good":true}',
+      svc_ref: expect.stringContaining('svc:///acme/demo/call/'),
+      type: 'TIMESTAMP WITH TIME ZONE',
+    },
+  ]);
+});
+
+describe('the rows of a table', () => {
+  const aTable = async (rows: string) => {
+    const body = `{"table":{"project_id":"${project_id}","rows":${rows}}}`;
+    return (await app.post('/table/create', body)).body.digest as string;
+  };
+
+  it('have a column for each member, of its type', async () => {
+    const digest = await aTable(
+      '[{"q":"a","n":1,"ok":true,"größe":"L","mixed":1},{"q":null,"n":2.5,"\\u0067rö\\u00dfe":"M","mixed":"x","deep":{"a":[1]}}]',
+    );
+    const columns = `SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM FILE)`;
+    expect(await ask({ of: 'table', digest }, columns)).toEqual([
+      { column_name: 'q', column_type: 'VARCHAR' },
+      { column_name: 'n', column_type: 'DOUBLE' },
+      { column_name: 'ok', column_type: 'BOOLEAN' },
+      { column_name: 'größe', column_type: 'VARCHAR' },
+      { column_name: 'mixed', column_type: 'VARCHAR' },
+      { column_name: 'deep', column_type: 'VARCHAR' },
+    ]);
+    expect(await ask({ of: 'table', digest }, 'SELECT * FROM FILE')).toEqual([
+      { q: 'a', n: 1, ok: true, größe: 'L', mixed: '1', deep: null },
+      { q: null, n: 2.5, ok: null, größe: 'M', mixed: '"x"', deep: '{"a":[1]}' },
+    ]);
+  });
+
+  it('are JSON texts if PostgreSQL cannot read them, or if they have no members', async () => {
+    for (const row of ['{"a":"\\u0000"}', '{}'])
+      expect(
+        await ask({ of: 'table', digest: await aTable(`[${row}]`) }, 'SELECT * FROM FILE'),
+      ).toEqual([{ val: row }]);
+  });
+
+  it('are refused with too many different members', async () => {
+    const rows = Array.from({ length: 1001 }, (_, i) => ({ [`m${i}`]: 1 }));
+    const digest = await aTable(JSON.stringify(rows));
+    const response = await send({ of: 'table', digest });
+    expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
+      413,
+      expect.stringContaining('more than 1000 different members'),
+    ]);
+  });
+});
+
+it('refuses a request that does not fit its kind, and names the field', async () => {
+  const refusal = async (body: object) => {
+    const response = await send(body);
+    return [response.status, ((await response.json()) as { detail: string }).detail];
+  };
+  expect(await refusal({ of: 'feedback', filter: {} })).toEqual([
+    400,
+    'filter is not for an export of feedback',
+  ]);
+  expect(await refusal({ of: 'calls', digest: 'x' })).toEqual([
+    400,
+    'digest is not for an export of calls',
+  ]);
+  expect(await refusal({ of: 'table' })).toEqual([
+    400,
+    'digest is required for an export of a table',
+  ]);
+  expect((await refusal({ of: 'table', digest: 'none' }))[0]).toBe(404);
+  expect((await refusal({ of: 'threads' }))[0]).toBe(400);
+});
+
+it('adds an event to the audit before it sends a row', async () => {
+  const { events } = (await app.post('/audit/query', { project_id })).body;
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      action: 'project.export',
+      detail: { of: 'calls', format: 'parquet' },
+    }),
+  );
+});
+
+it('ends its query when the client leaves', async () => {
+  const leaving = new AbortController();
+  const response = await fetch(`${app.url}/export`, {
+    method: 'POST',
+    headers: { authorization: basic(app.key), 'content-type': 'application/json' },
+    body: JSON.stringify({ project_id: 'acme/many', of: 'calls', format: 'parquet' }),
+    signal: leaving.signal,
+  });
+  await response.body!.getReader().read();
+  leaving.abort();
+  const running = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%summary%' AND pid <> pg_backend_pid()`;
+  await until(async () => (await app.query(running)).length === 0);
+});
