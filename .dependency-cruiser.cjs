@@ -80,7 +80,7 @@ module.exports = {
           '[.]query[.]ts$', // PostgreSQL prints answers, with the names of their fields
           '^src/platform/(http/(refs|validation)|auth/dialect[.]guard|operations/operations[.]controller)[.]ts$',
           '^src/tracing/(calls/(read/derived-field|stats/call-stats[.]dto)|feedback/feedback[.]controller)[.]ts$',
-          '^src/doors/mcp/call-rows[.]ts$',
+          '^src/doors/(mcp/call-rows|export/export-columns)[.]ts$',
         ],
       },
       { path: '^src/platform/http/wire-names[.]ts$' },

@@ -37,7 +37,7 @@ async function ask(body: object, query: string): Promise<Record<string, unknown>
   const file = join(folder, 'rows.parquet');
   writeFileSync(file, Buffer.from(await response.arrayBuffer()));
   const reader = await duck.runAndReadAll(query.replaceAll('FILE', `'${file}'`));
-  return reader.getRowObjectsJson() as Record<string, unknown>[];
+  return reader.getRowObjectsJson();
 }
 
 describe('calls', () => {

@@ -1,5 +1,5 @@
 import { wire } from '../../platform/http/wire-names.js';
-import type { TableMember } from '../../tracing/objects/tables/tables.query.js';
+import type { TableMember } from '../../tracing/objects/tables/tables.service.js';
 import type { ParquetColumn } from './row-group.js';
 
 /** Version of the columns of calls and feedback. Raise it if a column changes or goes. */

@@ -1,5 +1,4 @@
-import type { RowGroup, SchemaElement } from 'hyparquet';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { memberSpans } from '../../platform/json/json-text.js';
 
 /** A column of a Parquet file. Every column may hold nulls. */
@@ -29,7 +28,7 @@ export interface RowGroupQuestion {
 
 export interface EncodedRowGroup {
   bytes: Uint8Array;
-  group: RowGroup;
+  group: ParquetWriter['row_groups'][number];
 }
 
 type Value = string | number | bigint | boolean | null;
@@ -49,9 +48,11 @@ const TYPES: Record<ParquetColumn['type'], Partial<SchemaElement>> = {
 
 export const schemaOf = (columns: readonly ParquetColumn[]): SchemaElement[] => [
   { name: 'root', num_children: columns.length },
-  ...columns.map(
-    ({ name, type }) => ({ name, repetition_type: 'OPTIONAL', ...TYPES[type] }) as SchemaElement,
-  ),
+  ...columns.map(({ name, type }): SchemaElement => ({
+    name,
+    repetition_type: 'OPTIONAL',
+    ...TYPES[type],
+  })),
 ];
 
 /** Encodes rows as one row group of a Parquet file. It runs in a thread. */

@@ -43,6 +43,8 @@ import {
 } from './tables.query.js';
 import { OBJECTS } from '../object-version.entity.js';
 
+export type { TableMember };
+
 /** Inserts and pops in one `/table/update`. The request body limits appends. */
 const MAX_EDITS = 10_000;
 
