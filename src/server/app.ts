@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
 import { metadata } from '../metadata.js';
@@ -77,9 +77,13 @@ export async function createApp(
   limitTimes(server, config);
   server.on('clientError', refuserOfNonHttp(config));
   await SwaggerModule.loadPluginMetadata(async () => described);
+  let document: Buffer | undefined;
+  (app.getHttpAdapter().getInstance() as Express).get('/openapi.json', (_, response) => {
+    document ??= Buffer.from(JSON.stringify(openApiDocument(app)));
+    response.type('json').send(document);
+  });
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
-    jsonDocumentUrl: 'openapi.json',
-    raw: ['json'],
+    raw: false,
     customSiteTitle: 'Skein API',
   });
   return app;
@@ -90,7 +94,8 @@ const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-function hardenDocs(_: Request, response: Response, next: NextFunction): void {
+function hardenDocs({ context }: Request, response: Response, next: NextFunction): void {
+  context.disconnectUnread();
   response.set({ 'Content-Security-Policy': DOCS_POLICY, 'Referrer-Policy': 'no-referrer' });
   next();
 }

@@ -10,6 +10,9 @@ import { isForOperations } from '../platform/http/ports.js';
 /** Requests of an address that may begin per second when they wait, and requests that may arrive at once. */
 const PER_SECOND = 500;
 const AT_ONCE = 500;
+/** The description of the API is large, so a request for it takes the place of this many. */
+const LARGE = /^\/(docs|openapi)\b/i;
+const OF_LARGE = 20;
 /** A request that would wait longer is refused. */
 const MAX_WAIT_MS = 10_000;
 const MAX_ADDRESSES = 10_000;
@@ -20,6 +23,7 @@ const PUBLIC = /^\/(health|ready|metrics|server_info|docs|openapi|errors|console
 
 interface Waiter {
   response: Response;
+  cost: number;
   begin: () => void;
   until: number;
 }
@@ -34,13 +38,13 @@ class AddressPace {
   /** Waiting requests, oldest first. */
   private readonly waiting: Waiter[] = [];
 
-  enter(response: Response, begin: () => void): void {
+  enter(response: Response, cost: number, begin: () => void): void {
     this.fill();
     if (this.waiting.length === 0 && this.room >= 1) {
-      this.room--;
+      this.room -= cost;
       return begin();
     }
-    this.waiting.push({ response, begin, until: this.filledAt + MAX_WAIT_MS });
+    this.waiting.push({ response, cost, begin, until: this.filledAt + MAX_WAIT_MS });
     if (this.waiting.length === 1) this.lookSoon();
   }
 
@@ -58,9 +62,9 @@ class AddressPace {
     this.fill();
     const { waiting } = this;
     while (this.room >= 1 && waiting.length > 0) {
-      const { response, begin } = waiting.pop()!;
+      const { response, cost, begin } = waiting.pop()!;
       if (response.destroyed) continue;
-      this.room--;
+      this.room -= cost;
       begin();
     }
     while (waiting.length > 0 && waiting[0]!.until <= this.filledAt)
@@ -86,7 +90,8 @@ export function paceKeylessRequests(keys: KeysService, connections: ConnectionsS
     const addressOf = () => clientAddress(request);
     const pace = (begin: () => void) => {
       const address = addressOf();
-      paceOf(isForOperations(socket) ? `operations ${address}` : address).enter(response, begin);
+      const name = isForOperations(socket) ? `operations ${address}` : address;
+      paceOf(name).enter(response, LARGE.test(path) ? OF_LARGE : 1, begin);
     };
     const isPublic = PUBLIC.test(path);
     const checked = isPublic ? { ...headers, authorization: undefined } : headers;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { get } from 'node:http';
+import { get, type IncomingMessage, type Server } from 'node:http';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { Database } from '../../src/platform/database/database.js';
@@ -198,6 +198,26 @@ it('lets requests without a key wait for each other by address, beyond 500 at on
   expect(performance.now() - began).toBeGreaterThan(390); // 700 requests, of which 500 pass at once and 500 each second
   for (const { socket } of connections) socket.destroy();
   await app.close();
+});
+
+describe('public pages', () => {
+  const app = useApp();
+
+  it('are cut when their client reads nothing for 60 s', async () => {
+    const limits: (number | undefined)[] = [];
+    const server: Server = app.app.getHttpServer();
+    server.on('request', ({ socket }: IncomingMessage) => limits.push(socket.timeout));
+    for (const path of ['/console/', '/docs/swagger-ui.css', '/openapi.json'])
+      await (await fetch(app.url + path)).text();
+    expect(limits).toEqual([60_000, 60_000, 60_000]);
+  });
+
+  it('that describe the API count as 20 requests without a key', async () => {
+    const began = performance.now();
+    const answers = await Promise.all(Array.from({ length: 75 }, () => fetch(`${app.url}/docs`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(performance.now() - began).toBeGreaterThan(1900); // 1,500 requests
+  });
 });
 
 describe('pipelined requests', () => {

@@ -48,6 +48,7 @@ export function consoleFiles(): Router {
 const isPage = (request: Request) => /\btext\/html\b/.test(request.headers.accept ?? '');
 
 function harden(request: Request, response: Response, next: NextFunction): void {
+  request.context.disconnectUnread();
   if (request.method === 'GET' || request.method === 'HEAD') response.set(HEADERS);
   next();
 }
