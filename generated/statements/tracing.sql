@@ -102,5 +102,5 @@ SELECT EXISTS (SELECT FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::te
   END IS TRUE)) AS is_hit;
 
 -- held-parts.query:heldAmong
-SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.id IN (SELECT unnest($2::text[]))
-  AND (c.op_name IS NULL OR c.trace_id IN ((SELECT DISTINCT t.trace_id FROM calls t WHERE t.project_id = $3 AND (t.thread_id || '') = $4) UNION ALL SELECT $5::text COLLATE "C" AS trace_id));
+SELECT c.id FROM unnest($1::text[]) w (id) CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.op_name FROM calls c WHERE c.project_id = $2 AND c.id = w.id OFFSET 0) "c"
+  WHERE c.op_name IS NULL OR c.trace_id IN ((SELECT DISTINCT t.trace_id FROM calls t WHERE t.project_id = $3 AND (t.thread_id || '') = $4) UNION ALL SELECT $5::text COLLATE "C" AS trace_id);

@@ -2,7 +2,7 @@
 import type { PartHold } from '../platform/audit/legal-holds.js';
 import { spelledThreadIds } from '../platform/http/refs.js';
 import { lookedUp, unseen } from '../platform/query/plans.js';
-import { isListed, join, sql, type Sql } from '../platform/query/sql.js';
+import { join, sql, type Sql } from '../platform/query/sql.js';
 import { refPart } from './feedback-names.query.js';
 
 /** Selects the held traces. A hold of a thread holds all its traces, since calls below a turn need not name it. */
@@ -31,8 +31,11 @@ export const heldAmong = (
   ids: readonly string[],
   holds: readonly PartHold[],
 ) => sql<{ id: string }>`
-  SELECT c.id FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}
-    AND (c.op_name IS NULL OR c.trace_id IN (${heldTraces(projectId, holds)}))`;
+  SELECT c.id FROM unnest(${ids}::text[]) w (id) ${lookedUp(
+    sql`SELECT c.id, c.trace_id, c.op_name FROM calls c WHERE c.project_id = ${projectId} AND c.id = w.id`,
+    'c',
+  )}
+  WHERE c.op_name IS NULL OR c.trace_id IN (${heldTraces(projectId, holds)})`;
 
 /**
  * Matches feedback `f` on a held call, on a part of one, or on a held turn or thread. Never NULL. A score of Langfuse

@@ -15,6 +15,7 @@ import { statsQuery } from '../../src/doors/weave/agents/span-stats.query.js';
 import { TimeBuckets } from '../../src/tracing/statistics/time-buckets.js';
 import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { tracesQuery } from '../../src/tracing/calls/read/calls.query.js';
+import { callsOfHold, heldAmong } from '../../src/tracing/held-parts.query.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
 import { Caller } from '../../src/platform/auth/caller.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
@@ -99,6 +100,19 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
            payload_bytes, payload_sha256)
          SELECT project_id, batch_id, model_id, 0, 1, 1, 1, '', 1, '' FROM jobs`,
       );
+
+    it('finds what is held among some of many calls, of which a thread holds others', async () => {
+      await storeCalls(
+        20_000,
+        'trace_id, thread_id',
+        `'t' || i / 2, CASE WHEN i > 19900 THEN 'thread' END`,
+      );
+      const holds = [{ traceId: null, threadId: 'thread' }];
+      const ids = Array.from({ length: 500 }, (_, i) => `c${i}`);
+      expect(await rowsPerItem(500, heldAmong(PROJECT, ids, holds))).toBeLessThan(MOST);
+      const isHit = callsOfHold(PROJECT, sql`c.op_name = 'other'`)(holds[0]!);
+      expect(await rowsPerItem(100, isHit)).toBeLessThan(MOST);
+    });
 
     it('finds the roots of many traces whose spans name threads', async () => {
       await storeCalls(
