@@ -1,7 +1,14 @@
+import type { Download } from 'playwright-core';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
 import { record, type Recorded } from './support/record.js';
 
 const PROJECT = 'acme/oncall';
+
+async function textOf(download: Download): Promise<string[]> {
+  let text = '';
+  for await (const chunk of await download.createReadStream()) text += String(chunk);
+  return text.trimEnd().split('\n');
+}
 
 describeConsole('a session of debugging', () => {
   let console: Console;
@@ -83,6 +90,30 @@ describeConsole('a session of debugging', () => {
     await page.getByRole('region', { name: 'Rows' }).getByText('Where is parcel 5?').waitFor();
   });
 
+  it('exports all calls of a list', async () => {
+    const page = await console.open(`/p/${PROJECT}/traces?q=status%3Dsuccess`);
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export all calls of this list' });
+    await dialog.waitFor();
+    expect(await violations(page)).toEqual([]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'JSON lines' }).click(),
+    ]);
+    const lines = await textOf(download);
+    expect(lines.map((line) => JSON.parse(line).id).toSorted()).toEqual(['turn6', 'turn7']);
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    const [parquet] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Parquet' }).click(),
+    ]);
+    expect([parquet.suggestedFilename(), (await textOf(parquet))[0]!.slice(0, 4)]).toEqual([
+      `${PROJECT.replace('/', '_')}-calls.parquet`,
+      'PAR1',
+    ]);
+  });
+
   it('exports and deletes what is selected', async () => {
     const page = await console.open(`/p/${PROJECT}/traces?q=status%3Dsuccess`);
     const boxes = page.getByRole('checkbox', { name: 'Select agent' });
@@ -92,14 +123,8 @@ describeConsole('a session of debugging', () => {
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Export as JSONL' }).click(),
     ]);
-    const stream = await download.createReadStream();
-    let text = '';
-    for await (const chunk of stream) text += String(chunk);
-    const ids = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).id);
-    expect(ids.toSorted()).toEqual(['turn6', 'turn7']);
+    const lines = await textOf(download);
+    expect(lines.map((line) => JSON.parse(line).id).toSorted()).toEqual(['turn6', 'turn7']);
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete 2 calls?' });
     expect(await violations(page)).toEqual([]);

@@ -44,6 +44,9 @@ const Views = lazy(() =>
 const ArrangeColumns = lazy(() =>
   import('./ArrangeColumns.tsx').then((module) => ({ default: module.ArrangeColumns })),
 );
+const ExportAll = lazy(() =>
+  import('./ExportAll.tsx').then((module) => ({ default: module.ExportAll })),
+);
 const Selection = lazy(() =>
   import('./Selection.tsx').then((module) => ({ default: module.Selection })),
 );
@@ -59,6 +62,7 @@ export function TracesPage() {
   const [isLive, setLive] = useState(true);
   const [isChoosing, choose] = useState(false);
   const [isArranging, arrange] = useState(false);
+  const [isExporting, exportAll] = useState(false);
   const set = (next: TracesSearch) => void navigate({ search: next });
   return (
     <Page
@@ -95,6 +99,7 @@ export function TracesPage() {
           <Live project={project} isLive={isLive} onLive={setLive} />
           <Button onClick={() => arrange(true)}>Columns</Button>
           <Button onClick={() => choose(true)}>Views</Button>
+          {chosen && <Button onClick={() => exportAll(true)}>Export</Button>}
           {chosen && (
             <CopyButton
               label="Copy as curl"
@@ -130,6 +135,11 @@ export function TracesPage() {
           <p>Correct the filter to see traces. The message above says what is wrong with it.</p>
           <Button onClick={() => set({})}>Show all traces</Button>
         </EmptyState>
+      )}
+      {isExporting && chosen && (
+        <Suspense fallback={null}>
+          <ExportAll chosen={chosen} onClose={() => exportAll(false)} />
+        </Suspense>
       )}
       {isArranging && (
         <Suspense fallback={null}>
