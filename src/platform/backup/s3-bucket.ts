@@ -107,7 +107,7 @@ export class S3Bucket {
 }
 
 /**
- * Sends a request by the client of `node:http`. The `fetch` of Node 24 cannot: the process ends when a server closes the
+ * Sends a request by the client of `node:http`. With the `fetch` of Node 24 the process ends when a server closes the
  * connection of an answer that is read slowly (nodejs/undici 5360).
  */
 async function answerTo(
