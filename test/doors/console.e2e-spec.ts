@@ -5,6 +5,7 @@ import { newLoginCode } from '../../src/platform/auth/sessions/sessions.service.
 import { Database } from '../../src/platform/database/database.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
+import { run } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const CONSOLE = { 'x-skein-console': '1' };
@@ -249,6 +250,15 @@ describe('the console', () => {
       const proxied = await login(`Bearer ${app.key}`, { ...CONSOLE, origin });
       expect(plain.headers.get('set-cookie')).not.toContain('Secure');
       expect(proxied.headers.get('set-cookie')).toContain('; Secure');
+    });
+
+    it('is begun by the link that the command prints for PUBLIC_URL', async () => {
+      const env = { DATABASE_URL: app.databaseUrl, PUBLIC_URL: 'https://skein.example.com' };
+      const command = run('server/commands/keys.cli.js', env, ['login']);
+      expect(await command.exit).toBe(0);
+      const link = /^https:\/\/skein\.example\.com\/console\/#code=(\S+)$/m;
+      const [, code] = link.exec(command.output()) ?? [];
+      expect((await login(`Code ${code}`)).status).toBe(200);
     });
 
     it('is begun by a login code once, within its time, while its key lives', async () => {

@@ -102,7 +102,7 @@ async function revoke(keys: KeysService, id: string | undefined): Promise<void> 
   printOutput(`revoked ${id}; it stops working within 5 s`);
 }
 
-/** Prints a login link with the configured port. A service that was started with other settings is elsewhere. */
+/** Prints a login link with PUBLIC_URL or the configured port. A service with other settings is elsewhere. */
 async function login(database: Database, id: string | undefined): Promise<void> {
   if (id !== undefined && !isKeyId(id)) throw new Error('login takes the id of a key, or nothing');
   const code = await newLoginCode(database, operator(), id);
@@ -112,7 +112,7 @@ async function login(database: Database, id: string | undefined): Promise<void> 
         ? 'there is no active key with the role admin and the scope *'
         : `there is no active key ${id} that may use the console`,
     );
-  printOutput(loginLink(serviceUrl(config), code));
+  printOutput(loginLink(config.publicUrl ?? serviceUrl(config), code));
 }
 
 type Options = ReturnType<typeof parseCommandLine>['values'];
