@@ -27,7 +27,7 @@ interface CallLogParts {
   id: string;
   records: number;
   said: CallMessage[];
-  /** Number of records at each trace and time. Records with the same time are ordered by it. */
+  /** Number of values for each trace, time and member. It orders values with the same time. */
   places: Map<string, number>;
 }
 
@@ -166,11 +166,13 @@ function addLogPart(spoken: Map<string, CallLogParts>, projectId: string, told: 
   const key = `${projectId}\n${id}`;
   let one = spoken.get(key);
   if (!one) spoken.set(key, (one = { projectId, id, records: 0, said: [], places: new Map() }));
-  const moment = `${traceId} ${at}`;
-  const place = one.places.get(moment) ?? 0;
-  one.places.set(moment, place + 1);
   one.records++;
-  for (const said of told.said) one.said.push({ trace_id: traceId, at, place, ...said });
+  for (const said of told.said) {
+    const moment = `${traceId} ${at} ${said.side} ${said.member}`;
+    const place = one.places.get(moment) ?? 0;
+    one.places.set(moment, place + 1);
+    one.said.push({ trace_id: traceId, at, place, ...said });
+  }
 }
 
 function callMessages({ projectId, id, said }: CallLogParts): CallMessages {
