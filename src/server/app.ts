@@ -77,12 +77,14 @@ export async function createApp(
   limitTimes(server, config);
   server.on('clientError', refuserOfNonHttp(config));
   await SwaggerModule.loadPluginMetadata(async () => described);
-  let document: Buffer | undefined;
+  let document: OpenAPIObject | undefined;
+  let text: Buffer | undefined;
+  const makeDocument = () => (document ??= openApiDocument(app));
   (app.getHttpAdapter().getInstance() as Express).get('/openapi.json', (_, response) => {
-    document ??= Buffer.from(JSON.stringify(openApiDocument(app)));
-    response.type('json').send(document);
+    text ??= Buffer.from(JSON.stringify(makeDocument()));
+    response.type('json').send(text);
   });
-  SwaggerModule.setup('docs', app, () => openApiDocument(app), {
+  SwaggerModule.setup('docs', app, makeDocument, {
     raw: false,
     customSiteTitle: 'Skein API',
   });

@@ -3,10 +3,10 @@
 //   npm run attack [-- [--quick] [--health-ms 1000] [--memory-mib 1024] [--postgres-mib 4096]
 //                      [--seconds 60] <words of a case>]
 //
-// For each case it prints the slowest /health, and the slowest /call/start of another key before and during the attack.
+// For each case it prints the slowest /health, and the slowest start or read of a call by another key.
 // It also prints the peak of resident memory, the memory of PostgreSQL without its cache, and the answers.
-// It exits with 1 when a limit is exceeded or an answer is wrong. Another key's /call/start may take five times as long
-// as /health. All connections are on loopback.
+// It exits with 1 when a limit is exceeded or an answer is wrong. A start or a read of another key may take five times
+// as long as /health. All connections are on loopback.
 import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -77,13 +77,13 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
   const allowedMs = Math.max(Number(options['health-ms']), healthMs);
   must(postgres <= Number(options['postgres-mib']), 'too much memory of PostgreSQL');
   must(health.worst <= allowedMs, 'slow /health');
-  must(start.worst <= 5 * allowedMs, "another key's /call/start is slow");
+  must(start.worst <= 5 * allowedMs, "another key's start or read is slow");
   must(!health.statuses.cut, '/health was not answered');
   must(!(peak > Math.max(Number(options['memory-mib']), memoryMiB)), 'too much memory');
   const others = Object.keys(start.statuses).filter(
     (status) => !['200', 'closed'].includes(status),
   );
-  must(others.length === 0, `another key's /call/start: ${others}`);
+  must(others.length === 0, `another key's start or read: ${others}`);
   for (const status of Object.keys(client.statuses))
     must((answers ?? DECLARED).map(String).includes(status), `answered ${status}`);
   return { health, start, quiet, peak, postgres, statuses: client.statuses, problems };
@@ -107,7 +107,7 @@ try {
       case: one.name,
       seconds: Math.round((performance.now() - began) / 1000),
       '/health ms': Math.round(health.worst),
-      '/call/start ms': Math.round(start.worst),
+      'start, read ms': Math.round(start.worst),
       'p99 ms': Math.round(start.p99),
       'p99 before': Math.round(quiet),
       MiB: peak,

@@ -1,4 +1,6 @@
 // The client that a case attacks with.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import http from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,6 +27,24 @@ export async function many(count, width, work) {
   await Promise.all(Array.from({ length: Math.min(width, count) }, lane));
 }
 
+/** Opens connections, writes the same bytes to each, reads or not, and opens again what it sees closed. */
+const LEAVING = `
+const [count, port, host, localAddress, reads] = process.argv.slice(1);
+const parts = [];
+let connected = 0;
+process.stdin.on('data', (part) => parts.push(part)).on('end', () => {
+  const bytes = Buffer.concat(parts);
+  const open = () => {
+    const socket = require('net').connect({ port, host, localAddress }).on('error', () => {});
+    socket.once('connect', () => ++connected == count && console.log('all'));
+    socket.once('close', () => setTimeout(open, 500)).write(bytes);
+    if (reads === 'reads') socket.resume();
+    else socket.pause();
+  };
+  for (let i = 0; i < count; i++) setTimeout(open, i / 2);
+});
+setInterval(() => {}, 1000);`; // a socket that does not read keeps no process alive
+
 export const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
 /** One attack on a service. It counts the answers by status and collects the problems. */
@@ -33,6 +53,7 @@ export class Client {
   statuses = {};
   problems = [];
   sockets = new Set();
+  children = new Set();
   agent = new http.Agent({ keepAlive: true, maxSockets: 512 });
 
   constructor(service, options = {}) {
@@ -115,6 +136,19 @@ export class Client {
     return socket;
   }
 
+  /**
+   * Opens connections in a process of its own, writes the bytes to each, and leaves them open. It opens 2,000 a second.
+   * Resolves when so many have been connected.
+   */
+  async leave(count, bytes, { localAddress = '127.0.0.2', port = this.port, reads = true } = {}) {
+    const how = reads ? 'reads' : 'reads nothing';
+    const args = ['-e', LEAVING, count, port, this.host, localAddress, how].map(String);
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.end(bytes);
+    this.children.add(child);
+    await once(child.stdout, 'data');
+  }
+
   /** Writes bytes on a new connection, and counts the statuses that come back in time. */
   async raw(bytes, ms = 2000) {
     const socket = this.open();
@@ -135,6 +169,7 @@ export class Client {
 
   close() {
     for (const socket of this.sockets) socket.destroy();
+    for (const child of this.children) child.kill('SIGKILL');
     this.agent.destroy();
   }
 }

@@ -12,18 +12,17 @@ class Question {
   statuses = {};
   asked = null;
 
-  constructor(path, everyMs, body) {
-    this.path = path;
-    this.body = body;
+  /** `asks` are pairs of a path and a body, which are asked in turn. */
+  constructor(everyMs, ...asks) {
+    this.asks = asks;
     this.agent = new http.Agent({ keepAlive: true });
-    this.headers = body && { 'content-type': 'application/json', authorization };
     void this.repeat(everyMs);
   }
 
   async repeat(everyMs) {
-    for (;;) {
+    for (let i = 0; ; i++) {
       this.asked = performance.now();
-      const status = await this.ask();
+      const status = await this.ask(...this.asks[i % this.asks.length]);
       this.times.push(performance.now() - this.asked);
       this.statuses[status] = (this.statuses[status] ?? 0) + 1;
       this.asked = null;
@@ -31,11 +30,12 @@ class Question {
     }
   }
 
-  ask() {
+  ask(path, body) {
+    const headers = body && { 'content-type': 'application/json', authorization };
     return new Promise((resolve) => {
-      const { agent, headers, body } = this;
+      const { agent } = this;
       const request = http.request(
-        url + this.path,
+        url + path,
         { method: body ? 'POST' : 'GET', agent, headers, timeout: PATIENCE_MS },
         (answer) =>
           answer
@@ -61,11 +61,14 @@ class Question {
   }
 }
 
-const health = new Question('/health', restMs);
+const health = new Question(restMs, ['/health']);
 const start = new Question(
-  '/call/start',
   4 * restMs,
-  '{"start":{"project_id":"other/project","id":"victim","trace_id":"t","op_name":"victim","started_at":"2026-01-31T12:00:00Z"}}',
+  [
+    '/call/start',
+    '{"start":{"project_id":"other/project","id":"victim","trace_id":"t","op_name":"victim","started_at":"2026-01-31T12:00:00Z"}}',
+  ],
+  ['/call/read', '{"project_id":"other/project","id":"victim"}'],
 );
 parentPort.on('message', () =>
   parentPort.postMessage({ health: health.report(), start: start.report() }),
