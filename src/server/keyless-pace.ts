@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { NextFunction, Request, Response } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { KeysService } from '../platform/auth/keys/keys.service.js';
@@ -10,6 +11,8 @@ import { isForOperations } from '../platform/http/ports.js';
 /** Requests of an address that may begin per second when they wait, and requests that may arrive at once. */
 const PER_SECOND = 500;
 const AT_ONCE = 500;
+/** Requests for it wait only for each other. */
+const HEALTH = /^\/health\b/i;
 /** The description of the API is large, so a request for it takes the place of this many. */
 const LARGE = /^\/(docs|openapi)\b/i;
 const OF_LARGE = 20;
@@ -29,23 +32,33 @@ interface Waiter {
 }
 
 /**
- * Spaces the requests of one address. The newest is served first: somebody who sends one now and then waits for
- * milliseconds beside thousands of connections that always have one.
+ * Spaces the requests of one address. The first request of a connection is served before others, and of these the
+ * newest. Somebody who sends one now and then waits for milliseconds beside thousands of connections that always have
+ * one.
  */
 class AddressPace {
   private room = AT_ONCE;
   private filledAt = performance.now();
-  /** Waiting requests, oldest first. */
-  private readonly waiting: Waiter[] = [];
+  /** Waiting requests, oldest first: the first ones of their connections, and others. */
+  private readonly first: Waiter[] = [];
+  private readonly others: Waiter[] = [];
+  private readonly served = new WeakSet<Socket>();
 
-  enter(response: Response, cost: number, begin: () => void): void {
+  enter({ socket }: Request, response: Response, cost: number, begin: () => void): void {
     this.fill();
-    if (this.waiting.length === 0 && this.room >= 1) {
+    const isFirst = !this.served.has(socket);
+    this.served.add(socket);
+    if (this.count === 0 && this.room >= 1) {
       this.room -= cost;
       return begin();
     }
-    this.waiting.push({ response, cost, begin, until: this.filledAt + MAX_WAIT_MS });
-    if (this.waiting.length === 1) this.lookSoon();
+    const until = this.filledAt + MAX_WAIT_MS;
+    (isFirst ? this.first : this.others).push({ response, cost, begin, until });
+    if (this.count === 1) this.lookSoon();
+  }
+
+  private get count(): number {
+    return this.first.length + this.others.length;
   }
 
   private fill(): void {
@@ -60,16 +73,16 @@ class AddressPace {
 
   private serve(): void {
     this.fill();
-    const { waiting } = this;
-    while (this.room >= 1 && waiting.length > 0) {
-      const { response, cost, begin } = waiting.pop()!;
+    while (this.room >= 1 && this.count > 0) {
+      const { response, cost, begin } = (this.first.pop() ?? this.others.pop())!;
       if (response.destroyed) continue;
       this.room -= cost;
       begin();
     }
-    while (waiting.length > 0 && waiting[0]!.until <= this.filledAt)
-      sendProblem(tooMany(), waiting.shift()!.response);
-    if (waiting.length > 0) this.lookSoon();
+    for (const waiting of [this.first, this.others])
+      while (waiting.length > 0 && waiting[0]!.until <= this.filledAt)
+        sendProblem(tooMany(), waiting.shift()!.response);
+    if (this.count > 0) this.lookSoon();
   }
 }
 
@@ -90,8 +103,9 @@ export function paceKeylessRequests(keys: KeysService, connections: ConnectionsS
     const addressOf = () => clientAddress(request);
     const pace = (begin: () => void) => {
       const address = addressOf();
-      const name = isForOperations(socket) ? `operations ${address}` : address;
-      paceOf(name).enter(response, LARGE.test(path) ? OF_LARGE : 1, begin);
+      const kind = isForOperations(socket) ? 'operations' : HEALTH.test(path) ? 'health' : '';
+      const cost = LARGE.test(path) ? OF_LARGE : 1;
+      paceOf(`${kind} ${address}`).enter(request, response, cost, begin);
     };
     const isPublic = PUBLIC.test(path);
     const checked = isPublic ? { ...headers, authorization: undefined } : headers;

@@ -103,6 +103,7 @@ export const cases = [
   },
   {
     name: 'edge: 4,900 connections without a key beside people and keys of their address',
+    isQuick: true,
     attack: (it) =>
       beside(it, () => {
         const strangers = spawn(process.execPath, ['-e', ASKERS, '4900', it.port, it.host], {
