@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
 import { metadata } from '../metadata.js';
@@ -80,7 +80,7 @@ export async function createApp(
   let document: OpenAPIObject | undefined;
   let text: Buffer | undefined;
   const makeDocument = () => (document ??= openApiDocument(app));
-  (app.getHttpAdapter().getInstance() as Express).get('/openapi.json', (_, response) => {
+  app.getHttpAdapter().getInstance().get('/openapi.json', (_, response) => {
     text ??= Buffer.from(JSON.stringify(makeDocument()));
     response.type('json').send(text);
   });

@@ -25,7 +25,7 @@ export function ExportAll({ chosen, onClose }: { chosen: CallsRequest; onClose: 
       const reader = response.body!.getReader();
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         parts.push(part.value);
-        receive((sum) => sum + part.value!.length);
+        receive((sum) => sum + part.value.length);
       }
       downloadFile(`${project_id}-calls.${format}`, new Blob(parts));
     },
