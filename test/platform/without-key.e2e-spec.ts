@@ -107,18 +107,20 @@ describe('connections of clients', () => {
       for (const session of sessions.splice(0)) session.destroy();
       await door.close();
     });
+    const headersOf = (key: string) => ({
+      ':method': 'POST',
+      ':path': '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+      'content-type': 'application/grpc',
+      authorization: basic(key),
+      project_id: 'acme/demo',
+    });
     /** Opens a connection and begins requests on it. */
     const begin = (count: number, key: string) => {
       const session = connectHttp2(`http://${door.address}`).on('error', () => {});
       sessions.push(session);
-      const headers = {
-        ':method': 'POST',
-        ':path': '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
-        'content-type': 'application/grpc',
-        authorization: basic(key),
-        project_id: 'acme/demo',
-      };
-      return Array.from({ length: count }, () => session.request(headers).on('error', () => {}));
+      return Array.from({ length: count }, () =>
+        session.request(headersOf(key)).on('error', () => {}),
+      );
     };
 
     it('make room for others of their address until they have sent a valid key', async () => {
@@ -134,11 +136,36 @@ describe('connections of clients', () => {
       expect(sessions.at(-1)!.closed).toBe(false);
     });
 
-    it('end when their client has gone', async () => {
+    /** Opens a connection for frames that a test builds itself. */
+    const wire = async () => {
       const socket = connect(door.port, '127.0.0.1');
       sockets.push(socket.on('error', () => {}));
       socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0');
       await once(socket, 'data');
+      return socket.resume();
+    };
+    const frame = (kind: number, flags: number, stream: number, payload: string) =>
+      Buffer.from(
+        `\0\0${String.fromCharCode(payload.length, kind, flags)}\0\0\0${String.fromCharCode(stream)}${payload}`,
+        'latin1',
+      );
+
+    it('end when their client has taken back over 100 requests', async () => {
+      const socket = await wire();
+      const headers = { ':scheme': 'http', ':authority': 'x', ...headersOf('made-up') };
+      const head = Object.entries(headers)
+        .map(
+          ([name, value]) =>
+            `\0${String.fromCharCode(name.length)}${name}${String.fromCharCode(value.length)}${value}`,
+        )
+        .join('');
+      for (let stream = 1; stream < 255; stream += 2)
+        socket.write(Buffer.concat([frame(1, 4, stream, head), frame(3, 0, stream, '\0\0\0\x08')]));
+      await until(() => socket.closed);
+    });
+
+    it('end when their client has gone', async () => {
+      const socket = await wire();
       socket.end();
       await until(() => socket.closed);
     });

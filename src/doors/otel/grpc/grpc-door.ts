@@ -8,6 +8,8 @@ import { answerGrpc } from './grpc-request.js';
 
 /** Maximum number of concurrent requests of a connection. Each request also counts as a connection. */
 const MAX_STREAMS = 100;
+/** A connection is closed when its client has taken back so many requests since one was answered. */
+const MAX_TAKEN_BACK = 100;
 /**
  * A connection without requests is closed after this time. GOAWAY makes its client open a new one for the next request.
  */
@@ -49,20 +51,22 @@ export class GrpcDoor {
     this.sessions.add(session);
     session.on('error', () => {}).once('close', () => this.sessions.delete(session));
     session.on('timeout', () => endSoon(session)).setTimeout(this.firstMs);
+    let takenBack = 0;
     session.on('stream', (stream, headers) => {
       session.setTimeout(IDLE_MS);
       const ended = this.connections.begin(socket);
-      stream.once('close', ended);
+      stream.once('close', () => {
+        ended();
+        takenBack = stream.headersSent ? 0 : takenBack + 1;
+        if (takenBack > MAX_TAKEN_BACK) session.destroy();
+      });
       answerGrpc(stream, headers, this.firstMs, (onEnd) => this.openInner(socket, onEnd));
       if (this.isDraining) endSoon(session);
     });
     socket.resume();
   }
 
-  private openInner(
-    carrier: Socket,
-    onEnd: (answer: InnerAnswer | null) => void,
-  ): InnerRequest {
+  private openInner(carrier: Socket, onEnd: (answer: InnerAnswer | null) => void): InnerRequest {
     const inner = new InnerRequest(this.server, carrier.remoteAddress, onEnd);
     this.connections.add(inner.socket, carrier);
     return inner;
