@@ -80,10 +80,13 @@ export async function createApp(
   let document: OpenAPIObject | undefined;
   let text: Buffer | undefined;
   const makeDocument = () => (document ??= openApiDocument(app));
-  app.getHttpAdapter().getInstance().get('/openapi.json', (_, response) => {
-    text ??= Buffer.from(JSON.stringify(makeDocument()));
-    response.type('json').send(text);
-  });
+  app
+    .getHttpAdapter()
+    .getInstance()
+    .get('/openapi.json', (_, response) => {
+      text ??= Buffer.from(JSON.stringify(makeDocument()));
+      response.type('json').send(text);
+    });
   SwaggerModule.setup('docs', app, makeDocument, {
     raw: false,
     customSiteTitle: 'Skein API',
