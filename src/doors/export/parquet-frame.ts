@@ -66,7 +66,7 @@ export class ParquetFrame extends Transform {
 
   private async writeGroup(): Promise<void> {
     if (this.held === 0) return;
-    const lines = Buffer.concat(this.lines);
+    const lines = this.lines.length === 1 ? this.lines[0]! : Buffer.concat(this.lines);
     [this.lines, this.held] = [[], 0];
     const { columns, owner } = this.options;
     const question = { columns, lines, offset: this.sink.offset };
