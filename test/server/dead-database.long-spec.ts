@@ -146,6 +146,8 @@ unlessCluster('a relay stands before one server').describe('an external database
   it('whose address moves to another host', async () => {
     const load = writers(server);
     await until(() => load.acknowledged.length > 200);
+    // the connection of the probe is open too when the address moves
+    await until(async () => (await readiness(server)).status === 200);
     relay.abandon();
     await until(() => load.waits.some(({ status }) => status === 503));
     const before = load.acknowledged.length;
