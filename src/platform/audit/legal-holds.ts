@@ -14,7 +14,11 @@ export const awaitHolds = (projectId: string) => lockShared(HOLDS, projectId);
 /** A hold of a trace or of a thread: one of both is null. */
 export type PartHold = Pick<LegalHold, 'traceId' | 'threadId'>;
 
-const isOfPart = ({ traceId, threadId }: PartHold) => traceId !== null || threadId !== null;
+/** Returns the kind of the held part, or null if the hold is of the whole project. */
+export const heldKind = ({ traceId, threadId }: PartHold) =>
+  traceId !== null ? 'trace' : threadId !== null ? 'thread' : null;
+
+const isOfPart = (hold: PartHold) => heldKind(hold) !== null;
 
 /** Returns the holds of the project, by name. Then none is set before the end of the transaction. */
 async function holdsOf(database: Database, projectId: string): Promise<LegalHold[]> {
@@ -52,13 +56,12 @@ export async function assertNotHeld(
   }
 }
 
-export function refusedBy({ projectId, name, traceId, threadId }: LegalHold): ApiError {
-  const part =
-    traceId === null ? threadId && `thread ${quoted(threadId)}` : `trace ${quoted(traceId)}`;
+export function refusedBy(hold: LegalHold): ApiError {
+  const { projectId, name, traceId, threadId } = hold;
+  const kind = heldKind(hold);
+  const part = kind ? ` of the ${kind} ${JSON.stringify(traceId ?? threadId)}` : '';
   return new ApiError(
     'legal_hold',
-    `${projectId} has the legal hold ${quoted(name)}${part ? ` of the ${part}` : ''}: nothing of it is deleted`,
+    `${projectId} has the legal hold ${JSON.stringify(name)}${part}: nothing of it is deleted`,
   );
 }
-
-const quoted = (text: string) => JSON.stringify(text);

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { LegalHold } from '../../platform/audit/legal-hold.entity.js';
-import { type PartHold, stopErasing } from '../../platform/audit/legal-holds.js';
+import { heldKind, type PartHold, stopErasing } from '../../platform/audit/legal-holds.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { ApiError, assertNone, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -87,7 +87,7 @@ export class RetentionService {
 
   /** Refuses a trace or thread that is misspelled: it would hold nothing. */
   private async assertStored(projectId: string, part: PartHold): Promise<void> {
-    const kind = partKind(part);
+    const kind = heldKind(part);
     if (kind === null) return;
     const [row] = await this.database.query(callsOfHold(projectId, sql`TRUE`)(part));
     const message = `must name a ${kind} with a call`;
@@ -143,9 +143,6 @@ export class RetentionService {
     return { project_id: projectId, ...days, is_default: isDefault, holds };
   }
 }
-
-const partKind = ({ traceId, threadId }: PartHold) =>
-  traceId !== null ? 'trace' : threadId !== null ? 'thread' : null;
 
 function assertOnePart({ traceId, threadId }: PartHold): void {
   const message = 'must not stand beside trace_id: a hold is of one trace or of one thread';
