@@ -187,7 +187,7 @@ describe('the rows of a table', () => {
       ).toEqual([{ val: row }]);
   });
 
-  it('are refused with too many different members', async () => {
+  it('are refused with too many different members, and have no such limit as jsonl', async () => {
     const rows = Array.from({ length: 1001 }, (_, i) => ({ [`m${i}`]: 1 }));
     const digest = await aTable(JSON.stringify(rows));
     const response = await send({ of: 'table', digest });
@@ -195,6 +195,8 @@ describe('the rows of a table', () => {
       413,
       expect.stringContaining('more than 1000 different members'),
     ]);
+    const lines = await (await send({ of: 'table', digest, format: 'jsonl' })).text();
+    expect(lines.trimEnd().split('\n')).toHaveLength(rows.length);
   });
 });
 
@@ -215,7 +217,8 @@ it('refuses a request that does not fit its kind, and names the field', async ()
     400,
     'digest is required for an export of a table',
   ]);
-  expect((await refusal({ of: 'table', digest: 'none' }))[0]).toBe(404);
+  for (const format of ['parquet', 'jsonl'])
+    expect((await refusal({ of: 'table', digest: 'none', format }))[0]).toBe(404);
   expect((await refusal({ of: 'threads' }))[0]).toBe(400);
 });
 

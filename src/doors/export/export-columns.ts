@@ -79,8 +79,8 @@ const MEMBER_TYPES = new Map<string, ParquetColumn['type']>([
  * A member that has one type in all rows becomes a column of this type, and another one a column of JSON. Without known
  * members each row is one JSON text.
  */
-export const tableColumns = (members: readonly TableMember[] | null): ParquetColumn[] =>
-  !members?.length
+export const tableColumns = (members: readonly TableMember[]): ParquetColumn[] =>
+  members.length === 0
     ? declared({ val: 'json' })
     : members.map(({ name, types }) => ({
         name,

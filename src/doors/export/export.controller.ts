@@ -1,7 +1,7 @@
 import { Body, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
-import { ApiOkResponse } from '@nestjs/swagger';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { answerStream, JSON_LINES, jsonLines } from '../../platform/http/json-rows.js';
 import { ExportDto } from './export.dto.js';

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { addEventBefore, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
-import { invalidRequest } from '../../platform/errors.js';
+import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { CallsQueryDto } from '../../tracing/calls/calls.dto.js';
 import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { FeedbackQueryDto } from '../../tracing/feedback/feedback.dto.js';
@@ -37,7 +37,10 @@ export class ExportService {
     private readonly tables: TablesService,
   ) {}
 
-  /** Returns all rows that match, as batches of JSON texts, and the columns that they have in a Parquet file. */
+  /**
+   * Returns all rows that match, as batches of JSON texts, and the columns that they have in a Parquet file. For JSON
+   * lines the columns of a table are not read.
+   */
   async export(request: ExportDto, by: Caller): Promise<ExportedRows> {
     const { project_id: projectId, of, format, digest } = request;
     for (const field of ['filter', 'query', 'digest'] as const)
@@ -56,12 +59,8 @@ export class ExportService {
   }
 
   private async rows(request: ExportDto): Promise<ExportedRows> {
-    const { project_id, of, filter, query, digest } = request;
-    if (of === 'table') {
-      const table = Object.assign(new TableQueryDto(), { project_id, digest });
-      const members = await this.tables.members(project_id, digest!);
-      return { rows: await this.tables.stream(table), columns: tableColumns(members) };
-    }
+    const { project_id, of, filter, query } = request;
+    if (of === 'table') return this.tableRows(request);
     if (of === 'feedback') {
       const feedback = Object.assign(new FeedbackQueryDto(), { project_id, query });
       return { rows: await this.feedback.stream(feedback), columns: feedbackColumns() };
@@ -76,5 +75,14 @@ export class ExportService {
       include_feedback: true,
     });
     return { rows: await this.calls.stream(calls), columns };
+  }
+
+  private async tableRows({ project_id, digest, format }: ExportDto): Promise<ExportedRows> {
+    const { tables } = await this.tables.statsBatch({ project_id, digests: [digest!] });
+    if (tables.length === 0) throw new ApiError('not_found', `no table has the digest ${digest!}`);
+    const columns =
+      format === 'jsonl' ? [] : tableColumns(await this.tables.members(project_id, digest!));
+    const table = Object.assign(new TableQueryDto(), { project_id, digest });
+    return { rows: await this.tables.stream(table), columns };
   }
 }

@@ -96,11 +96,10 @@ export interface TableMember {
 }
 
 /**
- * Lists members of the rows of a table, in the order of their first places. `is_opaque` tells that PostgreSQL cannot
- * read some row; the list is then null. Without the table there is no result.
+ * Lists members of the rows of a table, in the order of their first places. Null if the rows have none, or if
+ * PostgreSQL cannot read some row.
  */
 export const membersQuery = (projectId: string, digest: string, limit: number) => sql<{
-  is_opaque: boolean;
   members: TableMember[] | null;
 }>`
   WITH rows AS MATERIALIZED (
@@ -111,13 +110,13 @@ export const membersQuery = (projectId: string, digest: string, limit: number) =
       'r',
     )}),
   opaque AS MATERIALIZED (SELECT EXISTS (SELECT FROM rows WHERE is_opaque) AS is_opaque)
-  SELECT is_opaque, (
+  SELECT (
     SELECT json_agg(json_build_object('name', m.name, 'types', m.types) ORDER BY m.place) FROM (
       SELECT e.key AS name, min(ARRAY[rows.first, e.place]) AS place,
         coalesce(json_agg(DISTINCT json_typeof(e.value)) FILTER (WHERE json_typeof(e.value) <> 'null'), '[]') AS types
       FROM rows, json_each(CASE WHEN NOT opaque.is_opaque THEN rows.val END) WITH ORDINALITY AS e (key, value, place)
       GROUP BY 1 LIMIT ${limit}) m) AS members
-  FROM opaque WHERE EXISTS (SELECT FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest})`;
+  FROM opaque`;
 
 /** Counts the rows of the tables that exist. Sizes are summed up only when requested, since that reads every row. */
 export const tableStatsQuery = (

@@ -120,15 +120,13 @@ export class TablesService {
   }
 
   /**
-   * Returns the members of the rows of a table, or null if PostgreSQL cannot read some row.
-   * @throws ApiError `not_found`, and `too_large` when there are more than `MAX_MEMBERS`
+   * Returns the members of the rows of a table, or none if PostgreSQL cannot read some row.
+   * @throws ApiError `too_large` when there are more than `MAX_MEMBERS`
    */
-  async members(projectId: string, digest: string): Promise<TableMember[] | null> {
+  async members(projectId: string, digest: string): Promise<TableMember[]> {
     const query = membersQuery(projectId, digest, MAX_MEMBERS + 1);
     const [table] = await this.database.query(query, { long: 'read' });
-    if (!table) throw new ApiError('not_found', `no table has the digest ${digest}`);
-    if (table.is_opaque) return null;
-    const members = table.members ?? [];
+    const members = table!.members ?? [];
     if (members.length > MAX_MEMBERS)
       throw new ApiError(
         'too_large',
