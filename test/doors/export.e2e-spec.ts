@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -36,7 +37,8 @@ async function ask(body: object, query: string): Promise<Record<string, unknown>
     200,
     'application/vnd.apache.parquet',
   ]);
-  const file = join(folder, 'rows.parquet');
+  // DuckDB keeps what it has read of a name
+  const file = join(folder, `${randomUUID()}.parquet`);
   writeFileSync(file, Buffer.from(await response.arrayBuffer()));
   const reader = await duck.runAndReadAll(query.replaceAll('FILE', `'${file}'`));
   return reader.getRowObjectsJson();
@@ -140,19 +142,34 @@ describe('calls', () => {
   });
 });
 
-it('exports feedback', async () => {
-  const rows = await ask(
-    { of: 'feedback' },
-    `SELECT feedback_type, payload, svc_ref, typeof(created_at) AS type FROM FILE`,
-  );
-  expect(rows).toEqual([
-    {
-      feedback_type: 'custom',
-      payload: '{"good":true}',
-      svc_ref: expect.stringContaining('svc:///acme/demo/call/'),
-      type: 'TIMESTAMP WITH TIME ZONE',
-    },
-  ]);
+it('exports feedback with the columns of its JSON lines', async () => {
+  const scores = { scorer_tags: ['güt'], scorer_ratings: { depth: 0.25 } };
+  const feedback = {
+    project_id: 'acme/scored',
+    svc_ref: 'svc:///acme/scored/call/c1',
+    feedback_type: 'custom',
+    payload: { good: true },
+    ...scores,
+    span_agent_name: 'Ada',
+  };
+  expect((await app.post('/feedback/create', feedback)).status).toBe(200);
+  const request = { project_id: 'acme/scored', of: 'feedback' };
+  const line = JSON.parse(await (await send({ ...request, format: 'jsonl' })).text()) as object;
+  const [row] = await ask(request, 'SELECT * FROM FILE');
+  expect(Object.keys(row!)).toEqual(Object.keys(line));
+  expect(line).toMatchObject(scores);
+  expect(row).toMatchObject({
+    svc_ref: 'svc:///acme/scored/call/c1',
+    feedback_type: 'custom',
+    payload: '{"good":true}',
+    scorer_tags: '["güt"]',
+    scorer_tag_reasons: '{}',
+    scorer_ratings: '{"depth":0.25}',
+    span_agent_name: 'Ada',
+    span_status_code: 'UNSET',
+  });
+  const types = `SELECT typeof(created_at) AS type FROM FILE`;
+  expect(await ask(request, types)).toEqual([{ type: 'TIMESTAMP WITH TIME ZONE' }]);
 });
 
 describe('the rows of a table', () => {
@@ -178,6 +195,35 @@ describe('the rows of a table', () => {
       { q: 'a', n: 1, ok: true, größe: 'L', mixed: '1', deep: null },
       { q: null, n: 2.5, ok: null, größe: 'M', mixed: '"x"', deep: '{"a":[1]}' },
     ]);
+  });
+
+  it('keep the digits of numbers that a double does not hold, as JSON texts', async () => {
+    const column = async (...numbers: string[]) => {
+      const rows = numbers.map((n) => `{"n":${n},"of":${numbers.length}}`);
+      const exported = await ask(
+        { of: 'table', digest: await aTable(`[${rows.join()}]`) },
+        'SELECT n FROM FILE',
+      );
+      return exported.map(({ n }) => n);
+    };
+    const tooLong = [
+      '9007199254740993',
+      '12345678901234567890.00',
+      '3.14159265358979323846',
+      '1e400',
+      '1e-400',
+      '9'.repeat(500),
+    ];
+    for (const long of tooLong) expect(await column('1.0', long)).toEqual(['1.0', long]);
+    const doubles = [
+      '0.30000000000000004',
+      '1764264878123456',
+      '1E+300',
+      '-1.50',
+      '0e999',
+      '5e-200',
+    ];
+    expect(await column(...doubles)).toEqual(doubles.map(Number));
   });
 
   it('are JSON texts if PostgreSQL cannot read them, or if they have no members', async () => {

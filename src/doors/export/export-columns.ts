@@ -1,4 +1,5 @@
 import { wire } from '../../platform/http/wire-names.js';
+import { SCORER_JSON, SCORER_TEXTS } from '../../tracing/feedback-names.query.js';
 import type { TableMember } from '../../tracing/objects/tables/tables.service.js';
 import type { ParquetColumn } from './row-group.js';
 
@@ -6,6 +7,9 @@ import type { ParquetColumn } from './row-group.js';
 export const SCHEMA_VERSION = 1;
 
 type Declared = Record<string, ParquetColumn['type']>;
+
+const allOf = (names: readonly string[], type: ParquetColumn['type']): Declared =>
+  Object.fromEntries(names.map((name) => [name, type]));
 
 const declared = (columns: Declared, from: (name: string) => string[] = (name) => [name]) =>
   Object.entries(columns).map(([name, type]): ParquetColumn => ({ name, type, from: from(name) }));
@@ -66,6 +70,8 @@ export const feedbackColumns = (): ParquetColumn[] =>
     call_ref: 'text',
     trigger_ref: 'text',
     queue_id: 'text',
+    ...allOf(SCORER_JSON, 'json'),
+    ...allOf(SCORER_TEXTS, 'text'),
     [wire().userId]: 'text',
   });
 
@@ -76,8 +82,8 @@ const MEMBER_TYPES = new Map<string, ParquetColumn['type']>([
 ]);
 
 /**
- * A member that has one type in all rows becomes a column of this type, and another one a column of JSON. Without known
- * members each row is one JSON text.
+ * A member that has one type in all rows becomes a column of this type. Another one, also one with a number that a
+ * double does not hold, becomes a column of JSON. Without known members each row is one JSON text.
  */
 export const tableColumns = (members: readonly TableMember[]): ParquetColumn[] =>
   members.length === 0

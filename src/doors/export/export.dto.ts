@@ -15,6 +15,6 @@ export class ExportDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/query-language.md. Only for calls and feedback. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** Digest of the table. */
+  /** Digest of the table: the last part of `val.rows` of a dataset. */
   @IsOptional() @IsText(256) digest?: string | null;
 }
