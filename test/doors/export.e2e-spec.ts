@@ -233,6 +233,31 @@ describe('the rows of a table', () => {
       ).toEqual([{ val: row }]);
   });
 
+  it('with few of 1,000 members each are exported', async () => {
+    const rows = Array.from({ length: 50_000 }, (_, i) => ({ [`m${i % 1000}`]: i }));
+    const digest = await aTable(JSON.stringify(rows));
+    const sums = `SELECT count(*)::int AS rows, sum(m7)::bigint AS sum FROM FILE`;
+    const sum = String(rows.reduce((all, { m7 }) => all + (m7 ?? 0), 0));
+    expect(await ask({ of: 'table', digest }, sums)).toEqual([{ rows: 50_000, sum }]);
+  });
+
+  it('have statistics of columns whose texts are short', async () => {
+    const row = { id: 'a', text: 'x'.repeat(9_000_000) };
+    const { row_digests } = (
+      await app.post('/table/create', { table: { project_id, rows: [row] } })
+    ).body;
+    const body = { project_id, row_digests: Array(20).fill(row_digests[0]) };
+    const { digest } = (await app.post('/table/create_from_digests', body)).body;
+    const statistics = `SELECT path_in_schema AS name, count(*)::int AS chunks, count(stats_max_value)::int AS kept
+      FROM parquet_metadata(FILE) GROUP BY 1 ORDER BY 1`;
+    expect(await ask({ of: 'table', digest }, statistics)).toEqual([
+      { name: 'id', chunks: 20, kept: 20 },
+      { name: 'text', chunks: 20, kept: 0 },
+    ]);
+    const rows = 'SELECT count(*)::int AS rows, min(length(text)) AS length FROM FILE';
+    expect(await ask({ of: 'table', digest }, rows)).toEqual([{ rows: 20, length: '9000000' }]);
+  });
+
   it('are refused with too many different members, and have no such limit as jsonl', async () => {
     const rows = Array.from({ length: 1001 }, (_, i) => ({ [`m${i}`]: 1 }));
     const digest = await aTable(JSON.stringify(rows));

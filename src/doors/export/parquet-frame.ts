@@ -1,18 +1,23 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { type JsonBatch, toLines } from '../../platform/http/json-rows.js';
+import { type JsonBatch, ONE_BATCH, toLines } from '../../platform/http/json-rows.js';
 import { threadFile, WorkerThread } from '../../platform/process/worker-thread.js';
+import { ApiError } from '../../platform/errors.js';
 import {
   type EncodedRowGroup,
+  footerOf,
+  MAGIC,
   type ParquetColumn,
   type RowGroupQuestion,
-  schemaOf,
 } from './row-group.js';
 
 export const PARQUET = 'application/vnd.apache.parquet';
 
 /** A row group has at least this many bytes of JSON lines, unless it is the last. */
 const GROUP_BYTES = 8 * 1024 * 1024;
+/** Rows of a table may have few of its columns, so a row group also ends at this many values, with nulls. */
+const GROUP_VALUES = 4_000_000;
+/** Enough for 80 GiB of calls. The parts of all row groups are in memory up to the end of the file. */
+const MAX_FOOTER_BYTES = 32 * 1024 * 1024;
 /** Enough for a row of 64 MiB, with its columns and its compressed form. */
 const MEMORY_MB = 512;
 const MAX_WAITING = { count: 100, weight: 256 * 1024 * 1024 };
@@ -32,54 +37,58 @@ interface FrameOptions {
 
 /** Turns batches of JSON rows into a Parquet file. A thread encodes its row groups. */
 export class ParquetFrame extends Transform {
-  private readonly sink = new ByteWriter();
-  private readonly file: ParquetWriter;
+  private offset = MAGIC.length;
+  private readonly groups: Uint8Array[] = [];
+  private footerBytes = 0;
+  private rows = 0;
   private lines: Buffer[] = [];
-  private held = 0;
+  private held = { bytes: 0, rows: 0 };
 
   constructor(private readonly options: FrameOptions) {
-    super({ writableObjectMode: true });
-    this.file = new ParquetWriter({
-      writer: this.sink,
-      schema: schemaOf(options.columns),
-      kvMetadata: [{ key: 'skein.schema', value: options.schema }],
-      createdBy: 'skein',
-    });
-    this.drain();
+    super(ONE_BATCH);
+    this.push(MAGIC);
   }
 
   override _transform(batch: JsonBatch | Buffer, _: string, done: TransformCallback): void {
     const lines = Buffer.isBuffer(batch) ? batch : toLines(batch);
     this.lines.push(lines);
-    this.held += lines.length;
-    if (this.held < GROUP_BYTES) done();
+    this.held.bytes += lines.length;
+    this.held.rows += rowsIn(batch);
+    const values = this.held.rows * this.options.columns.length;
+    if (this.held.bytes < GROUP_BYTES && values < GROUP_VALUES) done();
     else this.writeGroup().then(() => done(), done);
   }
 
   override _flush(done: TransformCallback): void {
-    this.writeGroup().then(() => {
-      void this.file.finish();
-      this.drain();
-      done();
-    }, done);
+    const finish = () => {
+      const { columns, schema } = this.options;
+      const metadata = [{ key: 'skein.schema', value: schema }];
+      this.push(footerOf({ columns, groups: this.groups, rows: this.rows, metadata }));
+    };
+    this.writeGroup()
+      .then(finish)
+      .then(() => done(), done);
   }
 
   private async writeGroup(): Promise<void> {
-    if (this.held === 0) return;
+    if (this.held.bytes === 0) return;
     const lines = this.lines.length === 1 ? this.lines[0]! : Buffer.concat(this.lines);
-    [this.lines, this.held] = [[], 0];
+    [this.lines, this.held] = [[], { bytes: 0, rows: 0 }];
     const { columns, owner } = this.options;
-    const question = { columns, lines, offset: this.sink.offset };
-    const { bytes, group } = await thread.run(question, owner, lines.length);
-    this.file.row_groups.push(group);
-    this.file.num_rows += group.num_rows;
-    this.sink.offset += bytes.length;
+    const question = { columns, lines, offset: this.offset };
+    const { bytes, rows, footer } = await thread.run(question, owner, lines.length);
+    this.groups.push(footer);
+    this.footerBytes += footer.length;
+    if (this.footerBytes > MAX_FOOTER_BYTES)
+      throw new ApiError('too_large', `the footer has more than ${MAX_FOOTER_BYTES} bytes`);
+    this.rows += rows;
+    this.offset += bytes.length;
     this.push(bytes);
   }
+}
 
-  /** Sends what the library has written itself: the first bytes and the footer. */
-  private drain(): void {
-    this.push(this.sink.getBytes().slice());
-    this.sink.index = 0;
-  }
+/** Rows of a batch. Lines that came as bytes are of calls, which have few columns. */
+function rowsIn(batch: JsonBatch | Buffer): number {
+  if (Buffer.isBuffer(batch)) return 0;
+  return Array.isArray(batch) ? batch.length : batch.ends.length;
 }

@@ -1,4 +1,5 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { memberSpans } from '../../platform/json/json-text.js';
 
 /** A column of a Parquet file. Every column may hold nulls. */
@@ -28,7 +29,19 @@ export interface RowGroupQuestion {
 
 export interface EncodedRowGroup {
   bytes: Uint8Array;
-  group: ParquetWriter['row_groups'][number];
+  rows: number;
+  /** Its part of the footer, which a file keeps up to its end. */
+  footer: Uint8Array;
+}
+
+type RowGroup = ParquetWriter['row_groups'][number];
+
+interface Footer {
+  columns: readonly ParquetColumn[];
+  /** Parts of the row groups. */
+  groups: readonly Uint8Array[];
+  rows: number;
+  metadata: { key: string; value: string }[];
 }
 
 type Value = string | number | bigint | boolean | null;
@@ -46,7 +59,10 @@ const TYPES: Record<ParquetColumn['type'], Partial<SchemaElement>> = {
   },
 };
 
-export const schemaOf = (columns: readonly ParquetColumn[]): SchemaElement[] => [
+/** Statistics keep the smallest and the largest text of a column. A column with a text of more characters has none. */
+const LONGEST_KEPT = 256;
+
+const schemaOf = (columns: readonly ParquetColumn[]): SchemaElement[] => [
   { name: 'root', num_children: columns.length },
   ...columns.map(({ name, type }): SchemaElement => ({
     name,
@@ -62,16 +78,72 @@ export function encodeRowGroup({ columns, lines, offset }: RowGroupQuestion): En
   const header = writer.index;
   writer.offset = offset;
   const values = valuesOf(columns, lines);
+  const rows = values[0]!.length;
   void file.write({
     columnData: columns.map(({ name, type }, i) => ({
       name,
       data: values[i]!,
       offsetIndex: false,
-      ...(type === 'json' && { encoding: 'PLAIN', statistics: false }),
+      statistics: type !== 'json' && !values[i]!.some(isLong),
+      ...(type === 'json' && { encoding: 'PLAIN' }),
     })),
-    rowGroupSize: values[0]!.length,
+    rowGroupSize: rows,
   });
-  return { bytes: writer.getBytes().slice(header), group: file.row_groups[0]! };
+  const footer = partOf(columns, file.row_groups[0]!);
+  return { bytes: writer.getBytes().slice(header), rows, footer };
+}
+
+const isLong = (value: Value) => typeof value === 'string' && value.length > LONGEST_KEPT;
+
+/** Returns the footer of a file, from the parts of its row groups. */
+export function footerOf({ columns, groups, rows, metadata }: Footer): Uint8Array {
+  const write = (list: RowGroup[]) => fileMetadata(columns, list, { rows, metadata });
+  const none = write([]);
+  const at = firstDifference(none, write([{ columns: [], total_byte_size: 0n, num_rows: 0n }]));
+  const head = new ByteWriter();
+  if (groups.length < LONG_LIST) head.appendUint8((groups.length << 4) | STRUCT);
+  else {
+    head.appendUint8((LONG_LIST << 4) | STRUCT);
+    head.appendVarInt(groups.length);
+  }
+  const all = [none.subarray(0, at), head.getBytes(), ...groups, none.subarray(at + 1)];
+  const length = new ByteWriter();
+  length.appendUint32(all.reduce((sum, part) => sum + part.length, 0));
+  return Buffer.concat([...all, length.getBytes(), MAGIC]);
+}
+
+export const MAGIC = Buffer.from('PAR1');
+
+/** The compact protocol of Thrift has this type for a struct. The length of a list with so many items follows it. */
+const STRUCT = 12;
+const LONG_LIST = 15;
+
+/** The bytes that a row group adds to the metadata of a file, behind the length of the list. */
+function partOf(columns: readonly ParquetColumn[], group: RowGroup): Uint8Array {
+  const none = fileMetadata(columns, []);
+  const one = fileMetadata(columns, [group]);
+  const at = firstDifference(none, one) + 1;
+  return one.slice(at, at + one.length - none.length);
+}
+
+const firstDifference = (a: Uint8Array, b: Uint8Array) => a.findIndex((byte, i) => byte !== b[i]);
+
+function fileMetadata(
+  columns: readonly ParquetColumn[],
+  row_groups: RowGroup[],
+  { rows, metadata }: Pick<Footer, 'rows' | 'metadata'> = { rows: 0, metadata: [] },
+): Uint8Array {
+  const writer = new ByteWriter();
+  writeMetadata(writer, {
+    version: 2,
+    created_by: 'skein',
+    schema: schemaOf(columns),
+    num_rows: BigInt(rows),
+    row_groups,
+    key_value_metadata: metadata,
+    metadata_length: 0,
+  });
+  return writer.getBytes().subarray(0, -4); // its length, which the caller knows
 }
 
 /** Columns whose values lie below one member of an object. */

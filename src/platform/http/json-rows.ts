@@ -9,6 +9,9 @@ export const NDJSON = 'application/x-ndjson';
 /** JSON texts: strings, or bytes with one spare byte behind each text, at the positions in `ends`. */
 export type JsonBatch = string[] | { bytes: Buffer; ends: number[] };
 
+/** A stream waits for one batch. By default it takes 16, and a row may have tens of MiB. */
+export const ONE_BATCH = { writableObjectMode: true, writableHighWaterMark: 1 };
+
 const NEW_LINE = 0x0a;
 const RETURN = 0x0d;
 const SPACE = 0x20;
@@ -22,7 +25,7 @@ const COMMA = 0x2c;
 export function jsonLines(batches: Readable, context: Context): Promise<StreamableFile> {
   const type = context.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
   const frame = new Transform({
-    writableObjectMode: true,
+    ...ONE_BATCH,
     transform(batch: JsonBatch | Buffer, _, done) {
       done(null, Buffer.isBuffer(batch) ? batch : toLines(batch));
     },
@@ -42,7 +45,7 @@ export function jsonArray(
 ): Promise<StreamableFile> {
   let before = `{${JSON.stringify(name)}:[`;
   const frame = new Transform({
-    writableObjectMode: true,
+    ...ONE_BATCH,
     transform(batch: JsonBatch, _, done) {
       const { bytes, ends } = separate(batch, COMMA);
       if (ends.length === 0) return done();
@@ -89,8 +92,9 @@ export async function answerStream(
   await caller.assertValid();
   if (batches.errored) throw batches.errored;
   const watched = new Transform({
-    objectMode: true,
-    highWaterMark: 1,
+    ...ONE_BATCH,
+    readableObjectMode: true,
+    readableHighWaterMark: 1,
     transform(batch: JsonBatch, _, done) {
       caller.assertValid().then(() => done(null, batch), done);
     },

@@ -5,6 +5,29 @@ const DEEP = 570;
 
 export const cases = [
   {
+    name: 'stored: 40 rows of a text of 30 MiB as one Parquet file',
+    isQuick: true,
+    async attack(it) {
+      const row = { text: 'x'.repeat(30 * 1024 * 1024) };
+      const { text } = await it.send('/table/create', {
+        table: { project_id: PROJECT, rows: [row] },
+      });
+      const [digest] = JSON.parse(text).row_digests;
+      const rows = times(40, () => digest);
+      const table = await it.send('/table/create_from_digests', {
+        project_id: PROJECT,
+        row_digests: rows,
+      });
+      const body = {
+        project_id: PROJECT,
+        of: 'table',
+        format: 'parquet',
+        digest: JSON.parse(table.text).digest,
+      };
+      await it.send('/export', body);
+    },
+  },
+  {
     name: 'stored: refs of 570 steps into an object of 20 MiB, and many that lead nowhere',
     isQuick: true,
     async attack(it) {
