@@ -1131,6 +1131,26 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_keep_held()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  hold text;
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(1752132708, hashtext(OLD.project_id));
+  SELECT h.name INTO hold FROM legal_holds h
+  WHERE h.project_id = OLD.project_id AND (num_nulls(h.trace_id, h.thread_id) = 2 OR h.trace_id = OLD.trace_id
+    OR EXISTS (SELECT FROM calls c WHERE c.project_id = OLD.project_id AND c.trace_id = OLD.trace_id
+      AND (c.thread_id || '') = h.thread_id))
+  ORDER BY h.name LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'a legal hold keeps this call' USING ERRCODE = '22SKH', DETAIL = hold;
+  END IF;
+  RETURN NEW;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_kind_at(document json, is_opaque boolean, path text[])
  RETURNS text
  LANGUAGE plpgsql
@@ -2092,6 +2112,8 @@ CREATE TRIGGER build_units_mark_project_insert AFTER INSERT ON build_units REFER
 CREATE TRIGGER builds_mark_project_delete AFTER DELETE ON builds REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_builds();
 
 CREATE TRIGGER builds_mark_project_insert AFTER INSERT ON builds REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_builds();
+
+CREATE TRIGGER calls_keep_held BEFORE UPDATE OF op_name ON calls FOR EACH ROW WHEN (((old.op_name IS NOT NULL) AND ((old.trace_id IS DISTINCT FROM new.trace_id) OR ((old.thread_id IS DISTINCT FROM new.thread_id) AND (old.thread_id <> ''::text) AND (COALESCE(old.thread_source, ''::text) = ''::text) AND ((old.ended_at IS NOT NULL) OR (new.otel_dump IS NULL))) OR ((old.ended_at IS NOT NULL) AND (new.event_times IS NULL) AND ((NULLIF((COALESCE(old.own_inputs, old.inputs))::text, '{}'::text) <> COALESCE((COALESCE(new.own_inputs, new.inputs))::text, ''::text)) OR (NULLIF((COALESCE(old.own_output, old.output))::text, 'null'::text) <> COALESCE((COALESCE(new.own_output, new.output))::text, ''::text))))))) EXECUTE FUNCTION skein_keep_held();
 
 CREATE TRIGGER calls_mark_deleted AFTER DELETE ON calls FOR EACH ROW WHEN (((old.id = old.turn_id) AND (old.thread_id <> ''::text) AND (old.op_name IS NOT NULL) AND (old.deleted_at IS NULL))) EXECUTE FUNCTION skein_mark_thread();
 

@@ -62,7 +62,7 @@ export const ERRORS = {
   },
   legal_hold: {
     status: 409,
-    title: 'A legal hold of the project forbids deletions',
+    title: 'A legal hold of the project forbids this',
     todo: 'Send the request again after an admin has released the hold that `detail` names.',
   },
   request_timeout: {
@@ -328,6 +328,11 @@ const TROUBLE: [RegExp, string][] = [
 /** Converts an SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 function fromSqlState(state: string, cause: unknown): ApiError {
   if (state === '23505') return new ApiError('conflict', 'a record with this id already exists');
+  if (state === '22SKH')
+    return new ApiError(
+      'legal_hold',
+      `the legal hold ${JSON.stringify((cause as { detail?: string }).detail)} keeps a call as it is: it stays in its trace and thread, and its inputs and output are not replaced`,
+    );
   if (isRowError({ code: state }))
     return new ApiError('invalid_request', 'a value cannot be stored', { cause });
   if (state === 'SK413')

@@ -114,6 +114,51 @@ describe('legal holds of a trace and of a thread', () => {
     expect(await payloadsIn(project_id)).toEqual(before[0]);
   });
 
+  it('refuse a start that takes a call out of them, or replaces what an ended call holds', async () => {
+    const project_id = 'acme/moved';
+    await heldProject(project_id);
+    const stored = () =>
+      app.query(
+        `SELECT id, trace_id, thread_id, inputs::text AS inputs FROM calls WHERE project_id = $1 ORDER BY id`,
+        [project_id],
+      );
+    const before = await stored();
+    const started_at = new Date().toISOString();
+    const start = { project_id, op_name: 'chat', started_at, inputs: { a: 1 } };
+    const refused = [
+      { ...start, id: 'root', trace_id: 'elsewhere' },
+      { ...start, id: 'root', trace_id: 'held', inputs: {} },
+      { ...start, id: 'turn', trace_id: 'of-thread' },
+      { ...start, id: 'turn', trace_id: 'of-thread', thread_id: 'another', turn_id: 'turn' },
+      { ...start, id: 'tool', trace_id: 'elsewhere', parent_id: 'turn' },
+    ];
+    for (const call of refused) {
+      const { status, body } = await app.post('/call/start', { start: call });
+      expect([status, body.code, body.detail]).toEqual([
+        409,
+        'legal_hold',
+        expect.stringMatching(/^the legal hold "case [12]" keeps a call as it is/),
+      ]);
+    }
+    expect(await stored()).toEqual(before);
+
+    // the others of a batch are stored, and so is what a client sends again
+    const { batch } = { batch: [refused[0]!, { ...start, id: 'new', trace_id: 'held' }] };
+    await app.post('/call/upsert_batch', {
+      batch: batch.map((call) => ({ mode: 'start', req: { start: call } })),
+    });
+    await done('/call/start', { start: { ...start, id: 'root', trace_id: 'held' } });
+    await done('/call/start', {
+      start: { ...start, id: 'free', trace_id: 'elsewhere', inputs: {} },
+    });
+    expect(await stored()).toEqual([
+      before[0],
+      { ...before[1], trace_id: 'elsewhere', inputs: '{}' },
+      { id: 'new', trace_id: 'held', thread_id: null, inputs: '{"a":1}' },
+      ...before.slice(2),
+    ]);
+  });
+
   it('allow every other deletion', async () => {
     const project_id = 'acme/others';
     await heldProject(project_id);
