@@ -303,6 +303,18 @@ it('adds an event to the audit before it sends a row', async () => {
   );
 });
 
+it('adds one event a minute for equal exports, and none for a table that does not exist', async () => {
+  const project = 'acme/counted';
+  for (const format of ['parquet', 'jsonl', 'jsonl', 'jsonl'])
+    await send({ project_id: project, of: 'feedback', format });
+  await send({ project_id: project, of: 'table', digest: 'a text of the client' });
+  const { events } = (await app.post('/audit/query', { project_id: project })).body;
+  expect(events.map(({ target, detail }: any) => [target, detail.format]).toSorted()).toEqual([
+    ['feedback', 'jsonl'],
+    ['feedback', 'parquet'],
+  ]);
+});
+
 it('ends its query when the client leaves', async () => {
   const sent = request(`${app.url}/export`, {
     method: 'POST',

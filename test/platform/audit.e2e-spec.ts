@@ -292,7 +292,7 @@ describe('the audit', () => {
     await app.query(
       `ALTER TABLE audit_events ADD CONSTRAINT broken CHECK (action NOT IN ('backup.create', 'build.export')) NOT VALID`,
     );
-    const body = { project_id: project, build_id: build.build_id, format: 'art' };
+    const body = { project_id: project, build_id: build.build_id, format: 'art', split: 'train' };
     const refused = await app.post('/build/export', body);
     expect(refused).toMatchObject({ status: 503, body: { code: 'unavailable' } });
     expect(refused.body.detail).toMatch(/^the audit event cannot be stored now/);

@@ -48,6 +48,7 @@ export class ExportService {
         throw invalidRequest([{ path: field, message: `is not for an export of ${of}` }]);
     if (of === 'table' && !digest)
       throw invalidRequest([{ path: 'digest', message: 'is required for an export of a table' }]);
+    if (of === 'table') await this.assertTable(projectId, digest!); // an event keeps the digest for ever
     await addEventBefore(this.database, {
       action: EXPORT,
       by,
@@ -77,9 +78,12 @@ export class ExportService {
     return { rows: await this.calls.stream(calls), columns };
   }
 
+  private async assertTable(project_id: string, digest: string): Promise<void> {
+    const { tables } = await this.tables.statsBatch({ project_id, digests: [digest] });
+    if (tables.length === 0) throw new ApiError('not_found', `no table has the digest ${digest}`);
+  }
+
   private async tableRows({ project_id, digest, format }: ExportDto): Promise<ExportedRows> {
-    const { tables } = await this.tables.statsBatch({ project_id, digests: [digest!] });
-    if (tables.length === 0) throw new ApiError('not_found', `no table has the digest ${digest!}`);
     const columns =
       format === 'jsonl' ? [] : tableColumns(await this.tables.members(project_id, digest!));
     const table = Object.assign(new TableQueryDto(), { project_id, digest });
