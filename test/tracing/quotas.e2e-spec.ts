@@ -84,6 +84,19 @@ describe('use', () => {
     );
   });
 
+  it('counts requests of a project whose rows are not counted yet', async () => {
+    const counting = app.dataSource.createQueryRunner();
+    await counting.query('BEGIN; LOCK TABLE projects IN SHARE MODE');
+    const project = `${anEntity()}/a`;
+    await start(project);
+    await exchanged();
+    await app.post('/calls/query', { project_id: project });
+    await exchanged();
+    await counting.query('ROLLBACK');
+    await counting.release();
+    expect(await useOf(project)).toMatchObject({ requests: 2, calls: 1 });
+  });
+
   it('names the largest entities in metrics, ten at most', async () => {
     const several = Array.from({ length: 12 }, anEntity);
     for (const entity of several) await start(`${entity}/a`); // by a key of all entities

@@ -66,9 +66,9 @@ export const callCountQuery = (projectId: string) => sql<{ count: string }>`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (${projectCounts((id) => sql`${id} = ${projectId}`)}) s`;
 
-/** Selects those of the projects that store something. New ones are missing until their first marks are applied. */
+/** Selects those of the projects that store something. */
 export const storingProjects = (ids: readonly string[]) => sql<{ project_id: string }>`
-  SELECT p.project_id FROM projects p WHERE p.project_id = ANY(${ids}::text[]) AND p.row_count > 0`;
+  SELECT DISTINCT s.project_id FROM (${projectCounts((id) => sql`${id} = ANY(${ids}::text[])`)}) s WHERE s.row_count > 0`;
 
 export const projectBytes = (ids: readonly string[]) => sql<{ scope: string; bytes: number }>`
   SELECT s.project_id AS scope, sum(s.bytes)::float8 AS bytes

@@ -35,7 +35,7 @@ export class ProjectsService {
     return Number(row!.count);
   }
 
-  /** Returns those of the projects that store something. New ones may be missing for a second. */
+  /** Returns those of the projects that store something. */
   async storing(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.database.query(storingProjects(ids));
