@@ -209,6 +209,23 @@ describe('quotas', () => {
     expect((await publish()).status).toBe(200);
   });
 
+  it('are those of at most 1,000 projects of an entity', async () => {
+    const entity = anEntity();
+    await app.query(
+      `INSERT INTO quotas (entity, project, stored_bytes) SELECT $1, 'p' || i, 9 FROM generate_series(1, 1000) i`,
+      [entity],
+    );
+    const more = () => set(`${entity}/more`, { calls_per_day: 5 });
+    expect((await more()).body).toMatchObject({
+      code: 'too_large',
+      detail: 'at most 1000 projects of an entity have quotas: set those of another one to null',
+    });
+    for (const scope of [`${entity}/*`, `${entity}/p1`])
+      expect((await set(scope, { calls_per_day: 5 })).status).toBe(200);
+    expect((await set(`${entity}/p2`, {})).status).toBe(200);
+    expect((await more()).status).toBe(200);
+  });
+
   it('are set by an admin above: of the entity for a project, of everything for an entity', async () => {
     const entity = anEntity();
     const ofEntity = await app.aKey('admin', [`${entity}/*`]);

@@ -52,6 +52,14 @@ export const quotaSet = ({ entity, project, ...limits }: StoredQuota) => sql`
   VALUES (${entity}, ${project}, ${join(LIMITS.map((name) => sql`${limits[name]}::bigint`))})
   ON CONFLICT (entity, project) DO UPDATE SET ${listed(LIMITS, (name) => sql`${name} = excluded.${name}`)}`;
 
+/** Counts the other projects of the entity that have quotas. */
+export const otherQuotasCount = ({ entity, project }: ScopeName) => sql<{ others: number }>`
+  SELECT count(*)::int AS others FROM quotas q
+  WHERE q.entity = ${entity} AND q.project NOT IN (${project}, ${ALL_PROJECTS})`;
+
+export const quotaDelete = ({ entity, project }: ScopeName) => sql`
+  DELETE FROM quotas q WHERE q.entity = ${entity} AND q.project = ${project}`;
+
 /** Returns the quotas of entities and of their projects. */
 export const quotasOf = (entities: readonly string[]) => sql<StoredQuota>`
   SELECT q.entity, q.project, ${numbers(sql`q`, LIMITS)} FROM quotas q

@@ -12,11 +12,15 @@ import { ProjectsService } from '../projects.service.js';
 import type { QuotaDto, QuotaSetDto, QuotasQueryDto, ScopeUsesDto } from './quotas.dto.js';
 import {
   ALL_PROJECTS,
+  LIMITS,
   oldUsesDelete,
+  otherQuotasCount,
+  quotaDelete,
   type QuotaLimits,
   quotaSet,
   quotasOf,
   type ScopeUse,
+  type StoredQuota,
   usesAdd,
   usesList,
   usesOf,
@@ -29,8 +33,8 @@ const EXCHANGE_MS = 2000;
 /** Entities that have used nothing for this many exchanges are forgotten. */
 const IDLE_EXCHANGES = 30;
 /**
- * Most projects of an entity that are counted between two exchanges. Requests that name more are counted for the entity
- * only.
+ * Most projects of an entity that have quotas, and that are counted between two exchanges. Requests that name more are
+ * counted for the entity only.
  */
 const MOST_PROJECTS = 1000;
 const PAGE = 100;
@@ -165,12 +169,26 @@ export class QuotasService implements QuotaChecks {
       );
     const limits = limitsFrom((name) => given[name] ?? null);
     await this.database.transaction(async () => {
-      await this.database.query(quotaSet({ entity, project, ...limits }));
+      await this.store({ entity, project, ...limits });
       const event = { action: QUOTA_SET, by: caller, target: scope, scopes: [scope] };
       await addEvent(this.database, { ...event, detail: limits });
     });
     await this.read(this.entity(entity));
     return { scope, ...limits };
+  }
+
+  private async store(quota: StoredQuota): Promise<void> {
+    if (LIMITS.every((name) => quota[name] === null)) {
+      await this.database.query(quotaDelete(quota));
+      return;
+    }
+    const [row] = await this.database.query(otherQuotasCount(quota));
+    if (quota.project !== ALL_PROJECTS && row!.others >= MOST_PROJECTS)
+      throw new ApiError(
+        'too_large',
+        `at most ${MOST_PROJECTS} projects of an entity have quotas: set those of another one to null`,
+      );
+    await this.database.query(quotaSet(quota));
   }
 
   private effective(limits: QuotaLimits, isEntity: boolean): QuotaLimits {
