@@ -12,6 +12,8 @@ import { BuildChunk } from './src/training/builds/build-chunk.entity.js';
 import { BuildInput } from './src/training/builds/build-input.entity.js';
 import { BuildJob } from './src/training/builds/build-job.entity.js';
 import { BuildUnit } from './src/training/builds/build-unit.entity.js';
+import { ExportSchedule } from './src/doors/export/export-schedule.entity.js';
+import { ExportedFile } from './src/doors/export/exported-file.entity.js';
 import { Media } from './src/doors/langfuse/media.entity.js';
 import { Build } from './src/training/builds/build.entity.js';
 import { FoldedSpan } from './src/tracing/calls/folded/folded-span.entity.js';
@@ -104,6 +106,7 @@ import { Quota } from './src/tracing/projects/quotas/quota.entity.js';
 import { Quotas1766630000000 } from './src/platform/database/migrations/1766630000000-quotas.js';
 import { WrittenBytes1766631000000 } from './src/platform/database/migrations/1766631000000-written-bytes.js';
 import { PartHolds1766650000000 } from './src/platform/database/migrations/1766650000000-part-holds.js';
+import { ExportSchedules1766660000000 } from './src/platform/database/migrations/1766660000000-export-schedules.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
 
 /** Names primary keys in the same way as PostgreSQL. */
@@ -183,6 +186,8 @@ export function dataSourceOptions(
       BuildUnit,
       BuildJob,
       Media,
+      ExportSchedule,
+      ExportedFile,
     ],
     migrations: [
       Baseline1765999000000,
@@ -222,6 +227,7 @@ export function dataSourceOptions(
       Quotas1766630000000,
       WrittenBytes1766631000000,
       PartHolds1766650000000,
+      ExportSchedules1766660000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

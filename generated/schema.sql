@@ -196,6 +196,7 @@ CREATE TABLE call_slots (
   latency_max bigint,
   latencies bytea,
   bytes bigint NOT NULL,
+  computed_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT call_slots_pkey PRIMARY KEY (project_id, slot)
 );
 
@@ -337,6 +338,35 @@ CREATE TABLE erasings (
   touched_at timestamp with time zone NOT NULL DEFAULT now(),
   ended_at timestamp with time zone,
   CONSTRAINT erasings_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE export_schedules (
+  project_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  format text COLLATE "C" NOT NULL,
+  every text COLLATE "C",
+  request json NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  failures integer NOT NULL DEFAULT 0,
+  last_error text COLLATE "C",
+  retry_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT export_schedules_pkey PRIMARY KEY (project_id, name)
+);
+
+CREATE TABLE exported_files (
+  project_id text COLLATE "C" NOT NULL,
+  schedule text COLLATE "C" NOT NULL,
+  path text COLLATE "C" NOT NULL,
+  print text COLLATE "C" NOT NULL DEFAULT ''::text,
+  window_start timestamp with time zone,
+  window_end timestamp with time zone,
+  row_count bigint NOT NULL DEFAULT 0,
+  bytes bigint NOT NULL DEFAULT 0,
+  sha256 text COLLATE "C",
+  schema_version integer,
+  written_at timestamp with time zone,
+  CONSTRAINT exported_files_pkey PRIMARY KEY (project_id, schedule, path)
 );
 
 CREATE TABLE feedback (
@@ -823,6 +853,10 @@ ALTER TABLE dataset_row_sources ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE erasings ALTER COLUMN project_id SET STATISTICS 0;
 
+ALTER TABLE export_schedules ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE exported_files ALTER COLUMN project_id SET STATISTICS 0;
+
 ALTER TABLE feedback ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE file_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
@@ -915,6 +949,8 @@ CREATE INDEX build_units_unit_idx ON build_units USING btree (project_id, unit_i
 
 CREATE INDEX builds_created_idx ON builds USING btree (project_id, created_at, id);
 
+CREATE INDEX call_slots_computed_idx ON call_slots USING btree (project_id, slot, computed_at);
+
 CREATE INDEX calls_agent_idx ON calls USING btree (project_id, agent_name, started_at, id) WHERE (agent_name IS NOT NULL);
 
 CREATE INDEX calls_failed_idx ON calls USING btree (project_id, started_at, id) WHERE ((exception IS NOT NULL) OR has_descendant_error);
@@ -976,6 +1012,8 @@ CREATE INDEX dataset_row_sources_erased_idx ON dataset_row_sources USING btree (
 CREATE INDEX erasings_ended_idx ON erasings USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 
 CREATE INDEX erasings_open_idx ON erasings USING btree (touched_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX exported_files_manifest_idx ON exported_files USING btree (project_id, schedule) WHERE (path = 'manifest.json'::text);
 
 CREATE INDEX feedback_created_idx ON feedback USING btree (project_id, created_at, id);
 
@@ -1433,6 +1471,30 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_mark_project_export_schedules()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes, sum(0) AS written_bytes
+      FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
+      FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_mark_project_feedback()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1682,6 +1744,42 @@ BEGIN
       INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
       VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_scored_call(project text, ref text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  start timestamptz;
+BEGIN
+  IF split_part(ref, '/', 6) <> 'call' THEN
+    RETURN;
+  END IF;
+  PERFORM FROM export_schedules s WHERE s.project_id = project AND s.kind = 'calls' LIMIT 1;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  SELECT c.started_at INTO start FROM calls c WHERE c.project_id = project AND c.id = split_part(ref, '/', 7);
+  IF start IS NOT NULL THEN
+    INSERT INTO call_slot_marks (project_id, slot, call_count) VALUES (project, date_bin('5 minutes', start, 'epoch'), 0);
+  END IF;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_scores()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    PERFORM skein_mark_scored_call(OLD.project_id, OLD.ref);
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    PERFORM skein_mark_scored_call(NEW.project_id, NEW.ref);
   END IF;
   RETURN NULL;
 END
@@ -2147,11 +2245,17 @@ CREATE TRIGGER dataset_row_sources_mark_project_delete AFTER DELETE ON dataset_r
 
 CREATE TRIGGER dataset_row_sources_mark_project_insert AFTER INSERT ON dataset_row_sources REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_dataset_row_sources();
 
+CREATE TRIGGER export_schedules_mark_project_delete AFTER DELETE ON export_schedules REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_export_schedules();
+
+CREATE TRIGGER export_schedules_mark_project_insert AFTER INSERT ON export_schedules REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_export_schedules();
+
 CREATE TRIGGER feedback_mark_project_delete AFTER DELETE ON feedback REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
 
 CREATE TRIGGER feedback_mark_project_insert AFTER INSERT ON feedback REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
 
 CREATE TRIGGER feedback_mark_project_update AFTER UPDATE ON feedback REFERENCING OLD TABLE AS replaced NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
+
+CREATE TRIGGER feedback_mark_scores AFTER INSERT OR DELETE OR UPDATE ON feedback FOR EACH ROW EXECUTE FUNCTION skein_mark_scores();
 
 CREATE TRIGGER file_chunks_mark_project_insert AFTER INSERT ON file_chunks REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_file_chunks();
 

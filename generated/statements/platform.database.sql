@@ -17,6 +17,9 @@ SELECT pg_try_advisory_xact_lock($1::bigint) AS is_mine;
 
 SELECT pg_try_advisory_xact_lock($1::int, hashtext($2)) AS is_mine;
 
+-- advisory-locks:trySessionLock
+SELECT pg_try_advisory_lock($1::bigint) AS is_mine;
+
 -- changes:notifyChanges
 SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
   FROM unnest($2::text[]) AS n(notice);

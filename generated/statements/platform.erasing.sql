@@ -121,6 +121,9 @@ SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS key FROM "checkpoint
 SELECT ARRAY[t."name"::text]::text[] AS key FROM "call_indexes" t WHERE t.project_id = $1
   ORDER BY t."name" DESC LIMIT 1;
 
+SELECT ARRAY[t."name"::text]::text[] AS key FROM "export_schedules" t WHERE t.project_id = $1
+  ORDER BY t."name" DESC LIMIT 1;
+
 SELECT ARRAY[t."name"::text]::text[] AS key FROM "legal_holds" t WHERE t.project_id = $1
   ORDER BY t."name" DESC LIMIT 1;
 
@@ -1090,6 +1093,41 @@ WITH next AS MATERIALIZED (
   WHERE before < $4::bigint
   ), gone AS (
   DELETE FROM "call_indexes" t USING doomed d WHERE t.project_id = $5 AND t."name" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."name"::text]::text[] AS erased_key, coalesce(pg_column_size(t."request"), 0) AS erased_bytes
+  FROM "export_schedules" t
+  WHERE t.project_id = $1 AND (t."name") <= ($2::"text")
+  AND (t."name") > ($3::"text")
+  ORDER BY t."name" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "export_schedules" t USING doomed d WHERE t.project_id = $6 AND t."name" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."name"::text]::text[] AS erased_key, coalesce(pg_column_size(t."request"), 0) AS erased_bytes
+  FROM "export_schedules" t
+  WHERE t.project_id = $1 AND (t."name") <= ($2::"text")
+  ORDER BY t."name" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "export_schedules" t USING doomed d WHERE t.project_id = $5 AND t."name" = d.erased_key[$6::int]::"text" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;

@@ -1439,6 +1439,43 @@ SELECT c."id", c."project_id", c."op_name", c."display_name", c."trace_id", c."p
   FROM (SELECT f.*, sum(octet_length(f.payload::text) + (coalesce(octet_length(f."scorer_tags"::text), 0) + coalesce(octet_length(f."scorer_tag_reasons"::text), 0) + coalesce(octet_length(f."scorer_tag_confidences"::text), 0) + coalesce(octet_length(f."scorer_ratings"::text), 0) + coalesce(octet_length(f."scorer_rating_reasons"::text), 0) + coalesce(octet_length(f."scorer_rating_confidences"::text), 0))) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
   FROM (SELECT f.* FROM feedback f WHERE f.project_id = $15 AND f.ref IN ($16::text || c.id, $17::text || c.id)
   ORDER BY f.created_at DESC, f.id DESC LIMIT $18::bigint) f) f
+  WHERE f.bytes <= $19::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $20 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND ((c."started_at" >= $21::timestamptz) AND (c."started_at" < $22::timestamptz)) AND TRUE ORDER BY c."started_at" ASC NULLS LAST, c."id" COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $23 AND p.id = c.parent_id
+  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
+  WITH RECURSIVE above AS (
+  SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level FROM calls p WHERE p.project_id = $24 AND p.id = c.parent_id
+  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE
+  UNION ALL
+  SELECT p.*, a.level + 1 FROM above a CROSS JOIN LATERAL (SELECT p.id, p.parent_id, p.started_at, p.is_orphan FROM calls p WHERE p.project_id = $25 AND p.id = a.parent_id
+  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p" WHERE a.id <> c.id AND a.level < $26::int)
+  SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)))) AS is_root) r; -- a list
+
+SELECT c."id", c."project_id", c."op_name", c."display_name", c."trace_id", c."parent_id", c."thread_id", (c.turn_id || ''), c."started_at", c."ended_at", c.exception, c."user_id", c."run_id", c."run_step", c."run_step_end", c."operation", c."source", c.attributes, c.otel_dump, c."inputs", c."output", c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END), coalesce(c.display_name,
+  CASE WHEN (starts_with(c.op_name, $1::text) OR starts_with(c.op_name, $2::text)) AND split_part(c.op_name, '/', $3::int) <> '' AND split_part(c.op_name, '/', $4::int) <> ''
+  AND split_part(c.op_name, '/', $5::int) = 'op' AND strpos(split_part(c.op_name, '/', $6::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $7::int), ':', 1) END,
+  c.op_name), (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $8 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END)::text, c.counts_gross::text, (
+  SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
+  FROM (SELECT f.id, f.project_id, to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, (CASE WHEN starts_with(f.ref, $9::text) THEN $10::text || substr(f.ref, $11::int) ELSE f.ref END) AS "svc_ref",
+  (CASE WHEN starts_with(f.feedback_type, $12::text) THEN $13::text || substr(f.feedback_type, $14::int) ELSE f.feedback_type END) AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id, coalesce(f."scorer_tags", '[]') AS "scorer_tags", coalesce(f."scorer_tag_reasons", '{}') AS "scorer_tag_reasons", coalesce(f."scorer_tag_confidences", '{}') AS "scorer_tag_confidences", coalesce(f."scorer_ratings", '{}') AS "scorer_ratings", coalesce(f."scorer_rating_reasons", '{}') AS "scorer_rating_reasons", coalesce(f."scorer_rating_confidences", '{}') AS "scorer_rating_confidences", coalesce(f."span_agent_name", '') AS "span_agent_name", coalesce(f."span_agent_version", '') AS "span_agent_version", coalesce(f."span_status_code", 'UNSET') AS "span_status_code", coalesce(f."span_conversation_id", '') AS "span_conversation_id", coalesce(f."span_trace_id", '') AS "span_trace_id", coalesce(f."scorer_trace_id", '') AS "scorer_trace_id",
+  f.user_id AS "svc_user_id"
+  FROM (SELECT f.*, sum(octet_length(f.payload::text) + (coalesce(octet_length(f."scorer_tags"::text), 0) + coalesce(octet_length(f."scorer_tag_reasons"::text), 0) + coalesce(octet_length(f."scorer_tag_confidences"::text), 0) + coalesce(octet_length(f."scorer_ratings"::text), 0) + coalesce(octet_length(f."scorer_rating_reasons"::text), 0) + coalesce(octet_length(f."scorer_rating_confidences"::text), 0))) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+  FROM (SELECT f.* FROM feedback f WHERE f.project_id = $15 AND f.ref IN ($16::text || c.id, $17::text || c.id)
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $18::bigint) f) f
   WHERE f.bytes <= $19::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $20 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c."started_at" ASC NULLS LAST, c."id" COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $21 AND p.id = c.parent_id
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
   WITH RECURSIVE above AS (

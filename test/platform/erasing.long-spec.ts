@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { ExportsKeeper } from '../../src/doors/export/exports.keeper.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
 import { byWork } from '../support/background.js';
@@ -373,6 +374,8 @@ describe('erasing', () => {
         'gateway_uses',
         'users',
       ]);
+      app.app.get(ExportsKeeper).look();
+      await until(async () => !(await tablesOf(project_id)).includes('exported_files'));
       const left = await tablesOf(project_id); // marks of the last five minutes are not processed yet
       expect(left.filter((name) => name !== 'call_slot_marks')).toEqual([
         'audit_events',

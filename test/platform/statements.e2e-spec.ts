@@ -297,6 +297,8 @@ const OF_ALL: Record<string, string> = {
   trial_marks: 'are looked for in all projects by the refresher',
   retention_policies: 'are looked for in all projects by the sweeper',
   call_indexes: 'are looked for in all projects by the keeper',
+  export_schedules: 'are looked for in all projects by the keeper',
+  exported_files: 'are looked for in all projects by the keeper',
   orphan_walks: 'are looked for in all projects by the keeper',
   erasings: 'are looked for in all projects by those that continue them',
   gateway_processes: 'are looked for in all projects by the one that ends calls of lost ones',

@@ -1,6 +1,11 @@
+import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { createApp } from '../../src/server/app.js';
 import { KeysService } from '../../src/platform/auth/keys/keys.service.js';
@@ -42,7 +47,9 @@ export async function startApp(
   const engine = await startEngine();
   const provider = { name: 'engine', base_url: engine.url, models: ['echo'] };
   const loras = { name: 'loras', base_url: engine.url, engine: 'vllm' };
+  const exported = join(tmpdir(), `skein-exported-${uuidv7()}`);
   const { app, dataSource } = await openApp(database.url, {
+    EXPORT_URL: pathToFileURL(exported).href,
     GATEWAY_PROVIDERS: JSON.stringify([provider, loras]),
     ...env,
   });
@@ -63,6 +70,8 @@ export async function startApp(
     aKey,
     dataSource,
     databaseUrl: database.url,
+    /** Folder of exports by schedule. */
+    exported,
     /** Sends JSON, or a text unchanged. Uses the admin key by default. */
     post: (
       path: string,
@@ -77,6 +86,7 @@ export async function startApp(
       await app.close();
       await database.drop();
       await engine.close();
+      rmSync(exported, { recursive: true, force: true });
     },
   };
 }

@@ -10,6 +10,7 @@ import { until } from '../support/until.js';
 const FREE = [
   'POST /members/remove',
   'POST /index/delete',
+  'POST /export/schedules/delete', // the files are copies
   'POST /datasets/remove_rows', // a new version without the rows; the older one stays
   'POST /objs/:object_id/aliases/remove',
   'POST /objs/:object_id/versions/:digest/tags/remove',

@@ -3,8 +3,8 @@ import { IsIn, IsOptional, ValidateNested } from 'class-validator';
 import { IsJsonObject, IsProjectId, IsText } from '../../platform/http/dto.js';
 import { CallsFilterDto } from '../../tracing/calls/calls.dto.js';
 
-const KINDS = ['calls', 'feedback', 'table'] as const;
-const FORMATS = ['parquet', 'jsonl'] as const;
+export const KINDS = ['calls', 'feedback', 'table'] as const;
+export const FORMATS = ['parquet', 'jsonl'] as const;
 
 export class ExportDto {
   @IsProjectId() project_id!: string;

@@ -28,6 +28,25 @@ export interface ExportedRows {
   columns: readonly ParquetColumn[];
 }
 
+/** The rows that an export reads. */
+export type ExportRequest = Pick<
+  ExportDto,
+  'project_id' | 'of' | 'format' | 'filter' | 'query' | 'digest'
+>;
+
+/** The column that decides in which window a row is. */
+const WINDOW_COLUMNS = { calls: 'started_at', feedback: 'created_at' } as const;
+
+/** Returns the request for the rows of a window: from `start` on, and before `end`. */
+export function inWindow(request: ExportRequest, start: string, end: string): ExportRequest {
+  const { of, query } = request;
+  if (of === 'table') return request;
+  const column = { $getField: WINDOW_COLUMNS[of] };
+  const isWithin = [{ $gte: [column, { $literal: start }] }, { $lt: [column, { $literal: end }] }];
+  const own = query ? [(query as { $expr?: unknown }).$expr ?? query] : [];
+  return { ...request, query: { $expr: { $and: [...isWithin, ...own] } } };
+}
+
 @Injectable()
 export class ExportService {
   constructor(
@@ -43,9 +62,7 @@ export class ExportService {
    */
   async export(request: ExportDto, by: Caller): Promise<ExportedRows> {
     const { project_id: projectId, of, format, digest } = request;
-    for (const field of ['filter', 'query', 'digest'] as const)
-      if (request[field] && !FIELDS[of].some((known) => known === field))
-        throw invalidRequest([{ path: field, message: `is not for an export of ${of}` }]);
+    assertFields(request);
     if (of === 'table' && !digest)
       throw invalidRequest([{ path: 'digest', message: 'is required for an export of a table' }]);
     if (of === 'table') await this.assertTable(projectId, digest!); // an event keeps the digest for ever
@@ -59,7 +76,7 @@ export class ExportService {
     return this.rows(request);
   }
 
-  private async rows(request: ExportDto): Promise<ExportedRows> {
+  async rows(request: ExportRequest): Promise<ExportedRows> {
     const { project_id, of, filter, query } = request;
     if (of === 'table') return this.tableRows(request);
     if (of === 'feedback') {
@@ -83,10 +100,18 @@ export class ExportService {
     if (tables.length === 0) throw new ApiError('not_found', `no table has the digest ${digest}`);
   }
 
-  private async tableRows({ project_id, digest, format }: ExportDto): Promise<ExportedRows> {
+  private async tableRows({ project_id, digest, format }: ExportRequest): Promise<ExportedRows> {
     const columns =
       format === 'jsonl' ? [] : tableColumns(await this.tables.members(project_id, digest!));
     const table = Object.assign(new TableQueryDto(), { project_id, digest });
     return { rows: await this.tables.stream(table), columns };
   }
+}
+
+/** @throws ApiError naming a field that is not for this kind of rows */
+export function assertFields(request: Partial<ExportDto> & Pick<ExportDto, 'of'>): void {
+  const { of } = request;
+  for (const field of ['filter', 'query', 'digest'] as const)
+    if (request[field] && !FIELDS[of].some((known) => known === field))
+      throw invalidRequest([{ path: field, message: `is not for an export of ${of}` }]);
 }

@@ -1,4 +1,4 @@
-import { InvalidSetting, oneOf, type SettingReader } from './setting.js';
+import { integer, InvalidSetting, oneOf, type SettingReader } from './setting.js';
 
 const PERIODS = ['daily', 'weekly', 'monthly'] as const;
 /** Number of days, weeks and months with backups whose newest backup is kept. */
@@ -19,7 +19,7 @@ export interface S3Settings {
 }
 
 export function backupSettings(setting: SettingReader) {
-  const backupUrl = readBackupUrl(setting);
+  const backupUrl = readFolderUrl(setting, 'BACKUP_URL');
   return {
     /** Default destination of backups: `file:///…` or `s3://bucket/prefix`. Undefined for none. */
     backupUrl,
@@ -32,16 +32,23 @@ export function backupSettings(setting: SettingReader) {
     backupIdentity: setting('BACKUP_IDENTITY'),
     /** True when the WAL of the embedded PostgreSQL is archived to `backupUrl` too. */
     isWalKept: readWalFlag(setting, backupUrl),
+    /** The folder or bucket of exports by schedule. Undefined when there are none. */
+    exportUrl: readFolderUrl(setting, 'EXPORT_URL'),
+    /** Interval in which changed windows of exports are searched. */
+    exportIntervalSeconds: integer(setting, 'EXPORT_INTERVAL_SECONDS', 60, [1, 3600]),
     s3: s3Settings(setting),
   };
 }
 
-function readBackupUrl(setting: SettingReader): string | undefined {
-  const text = setting('BACKUP_URL');
+function readFolderUrl(
+  setting: SettingReader,
+  name: 'BACKUP_URL' | 'EXPORT_URL',
+): string | undefined {
+  const text = setting(name);
   if (text === undefined || /^s3:\/\/[^/?#@]+(\/[^?#]*)?$/.test(text)) return text;
   if (/^file:\/\/\/[^?#]/.test(text)) return text;
   throw new InvalidSetting(
-    `BACKUP_URL must name a folder as file:///…, which may be of another machine, or s3://bucket/prefix, got "${text.replace(/\/\/.*@/, '//…@')}"`,
+    `${name} must name a folder as file:///…, which may be of another machine, or s3://bucket/prefix, got "${text.replace(/\/\/.*@/, '//…@')}"`,
   );
 }
 

@@ -24,14 +24,17 @@ const COMMA = 0x2c;
  */
 export function jsonLines(batches: Readable, context: Context): Promise<StreamableFile> {
   const type = context.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
-  const frame = new Transform({
+  return answerStream(batches, context, linesFrame(), type);
+}
+
+/** Turns batches of JSON texts into JSON lines. */
+export const linesFrame = () =>
+  new Transform({
     ...ONE_BATCH,
     transform(batch: JsonBatch | Buffer, _, done) {
       done(null, Buffer.isBuffer(batch) ? batch : toLines(batch));
     },
   });
-  return answerStream(batches, context, frame, type);
-}
 
 /**
  * Streams batches of JSON texts as `{"<name>":[…]}`. `members` is called at the end and returns JSON text of further

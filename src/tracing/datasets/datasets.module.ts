@@ -11,5 +11,6 @@ import { DatasetsService } from './datasets.service.js';
   imports: [CallsModule, ObjectsModule],
   controllers: [DatasetsController],
   providers: [DatasetsService, DatasetsErasing, CallRowsService],
+  exports: [DatasetsService],
 })
 export class DatasetsModule {}

@@ -257,18 +257,37 @@ export class DatasetsService {
     objectId: string,
     word: string,
   ): Promise<DatasetVersion | undefined> {
+    const found = await this.value(projectId, objectId, word);
+    if (!found) return undefined;
+    const rows = await this.tables.rowDigests(projectId, found.table);
+    if (rows) return { members: found.members, rows };
+    throw notADataset();
+  }
+
+  /**
+   * Returns the digest of the table with the rows of the latest version. Undefined when the object does not exist.
+   * @throws ApiError `invalid_request` when the object is no dataset
+   */
+  async latestTable(projectId: string, objectId: string): Promise<string | undefined> {
+    return (await this.value(projectId, objectId, 'latest'))?.table;
+  }
+
+  private async value(projectId: string, objectId: string, word: string) {
     const version = { project_id: projectId, object_id: objectId, digest: word };
     const val = await this.objects.valueUpTo(version, MAX_VALUE_BYTES);
     if (val === undefined) return undefined;
     const members = val?.startsWith('{') ? memberTexts(val) : new Map<string, string>();
     const table = TABLE_REF.exec(textIn(members, 'rows'));
     const isDataset = textIn(members, '_class_name') === 'Dataset' && table?.[1] === projectId;
-    const rows = isDataset ? await this.tables.rowDigests(projectId, table[2]!) : undefined;
-    if (rows) return { members, rows };
-    const message = 'must be a dataset whose rows are a table of the project';
-    throw invalidRequest([{ path: 'object_id', message }]);
+    if (!isDataset) throw notADataset();
+    return { members, table: table[2]! };
   }
 }
+
+const notADataset = () =>
+  invalidRequest([
+    { path: 'object_id', message: 'must be a dataset whose rows are a table of the project' },
+  ]);
 
 const byName = (a: { to: string }, b: { to: string }) => (a.to < b.to ? -1 : 1);
 

@@ -1,4 +1,4 @@
-import { Column, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../../platform/database/project-table.js';
 
 /**
@@ -6,6 +6,7 @@ import { ProjectTable } from '../../../platform/database/project-table.js';
  * mark names the slot.
  */
 @ProjectTable('call_slots', { rows: 'derived' })
+@Index('call_slots_computed_idx', ['projectId', 'slot', 'computedAt'])
 export class CallSlot {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('timestamptz') slot!: Date;
@@ -22,4 +23,6 @@ export class CallSlot {
   @Column('bytea', { nullable: true }) latencies!: Buffer | null;
   /** Stored size of the JSON of the calls. */
   @Column('bigint') bytes!: string;
+  /** Exports by schedule notice by it that calls of the slot have changed. */
+  @Column('timestamptz', { name: 'computed_at', default: () => 'now()' }) computedAt!: Date;
 }

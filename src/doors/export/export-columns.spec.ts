@@ -1,0 +1,70 @@
+import { callColumns, feedbackColumns, SCHEMA_VERSION } from './export-columns.js';
+
+const names = (columns: ReturnType<typeof callColumns>) =>
+  columns.map(({ name, type }) => `${name} ${type}`);
+
+// Warehouses have tables with these columns. After a change of the lists raise SCHEMA_VERSION, unless a column is only
+// added at the end, and tell readers in the changelog.
+it('has the columns of its schema version: raise SCHEMA_VERSION if one changes, moves or goes', () => {
+  expect([SCHEMA_VERSION, names(callColumns()), names(feedbackColumns())]).toEqual([
+    1,
+    [
+      'id text',
+      'project_id text',
+      'trace_id text',
+      'parent_id text',
+      'thread_id text',
+      'turn_id text',
+      'op_name text',
+      'display_name text',
+      'source text',
+      'operation text',
+      'started_at time',
+      'ended_at time',
+      'status text',
+      'latency_ms number',
+      'trace_name text',
+      'input_tokens integer',
+      'output_tokens integer',
+      'cost number',
+      'costs json',
+      'scores json',
+      'exception text',
+      'svc_user_id text',
+      'svc_run_id text',
+      'svc_run_step integer',
+      'svc_run_step_end integer',
+      'attributes json',
+      'inputs json',
+      'output json',
+      'summary json',
+    ],
+    [
+      'id text',
+      'project_id text',
+      'created_at time',
+      'svc_ref text',
+      'feedback_type text',
+      'payload json',
+      'creator text',
+      'annotation_ref text',
+      'runnable_ref text',
+      'call_ref text',
+      'trigger_ref text',
+      'queue_id text',
+      'scorer_tags json',
+      'scorer_tag_reasons json',
+      'scorer_tag_confidences json',
+      'scorer_ratings json',
+      'scorer_rating_reasons json',
+      'scorer_rating_confidences json',
+      'span_agent_name text',
+      'span_agent_version text',
+      'span_status_code text',
+      'span_conversation_id text',
+      'span_trace_id text',
+      'scorer_trace_id text',
+      'svc_user_id text',
+    ],
+  ]);
+});
