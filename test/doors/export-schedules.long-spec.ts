@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -314,6 +315,19 @@ const manyCalls = (calls: number) => `
     json_build_object('text', (SELECT string_agg(md5(i || '/' || j), ' ') FROM generate_series(1, 40) j)), false
   FROM generate_series(1, ${calls}) i`;
 
+const smallDisk = aFolder();
+const isMounted =
+  process.platform === 'linux' &&
+  process.getuid?.() === 0 &&
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=755', 'tmpfs', smallDisk.path])
+    .status === 0;
+if (!isMounted) console.log('no test of a full disk: mount(8) is not permitted here');
+const onSmallDisk = isMounted ? it : it.skip;
+afterAll(() => {
+  if (isMounted) spawnSync('umount', [smallDisk.path]);
+  smallDisk.remove();
+});
+
 describe('the writer', () => {
   it('leaves no gap and no double when it is killed again and again, and when windows change meanwhile', async () => {
     const database = await openTestDatabase();
@@ -412,6 +426,40 @@ describe('the writer', () => {
     target.remove();
   });
 
+  onSmallDisk(
+    'leaves nothing half-written on a full disk, and goes on when there is room',
+    async () => {
+      const app = await startApp({
+        EXPORT_URL: pathToFileURL(smallDisk.path).href,
+        EXPORT_INTERVAL_SECONDS: '1',
+      });
+      const [project_id, neighbour] = ['acme/large', 'acme/neighbour'];
+      const start = async (project: string, hour: number, kib: number) => {
+        const inputs = { text: randomBytes(kib * 512).toString('hex') };
+        const call = aStart({ project_id: project, started_at: day(hour), inputs });
+        expect((await app.post('/call/start', { start: call })).status).toBe(200);
+      };
+      await start(project_id, 1, 1);
+      await start(project_id, 2, 2048);
+      await start(neighbour, 1, 1);
+      const scheduleOf = async (project: string) =>
+        (await app.post('/export/schedules/query', { project_id: project })).body.schedules[0];
+      for (const project of [project_id, neighbour]) {
+        const schedule = { name: 'all', of: 'calls', format: 'jsonl', every: 'hour' };
+        await app.post('/export/schedules/set', { project_id: project, ...schedule });
+      }
+      await until(async () => (await scheduleOf(project_id)).last_error === 'the target is full');
+      await until(async () => (await scheduleOf(neighbour)).files === 1);
+      const folder = join(smallDisk.path, project_id, 'all');
+      expectListed(folder);
+      expect(readdirSync(join(folder, 'day=2026-01-30'))).toEqual(['hour-01.jsonl']);
+      spawnSync('mount', ['-o', 'remount,size=64m', smallDisk.path]);
+      await until(async () => (await scheduleOf(project_id)).files === 2);
+      expectListed(folder);
+      await app.close();
+    },
+  );
+
   it('writes to S3, where nothing is listed that a refused or cut request has not stored', async () => {
     const s3 = await startS3();
     const app = await startApp({
@@ -449,6 +497,13 @@ describe('the writer', () => {
       (
         JSON.parse(s3.objects.get('lake/acme/demo/all/manifest.json')!.toString()) as Manifest
       ).files.map(({ path }) => `lake/acme/demo/all/${path}`);
+    expect(listed()).toEqual(['lake/acme/demo/all/day=2026-01-30/hour-01.parquet']);
+    s3.fail = (request) => {
+      const isCut = request.method === 'PUT';
+      if (isCut) request.socket.destroy();
+      return isCut;
+    };
+    await until(async () => (await schedule()).last_error === 'the target cannot be reached');
     expect(listed()).toEqual(['lake/acme/demo/all/day=2026-01-30/hour-01.parquet']);
     s3.fail = () => false;
     await until(async () => (await schedule()).files === 3);
