@@ -5,7 +5,7 @@ INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "ac
 
 INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9);
 
-SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "audit_events" "AuditEvent" WHERE (("AuditEvent"."project_id" = $1) AND ("AuditEvent"."action" = $2) AND ("AuditEvent"."user_name" = $3) AND ("AuditEvent"."key_id" = $4) AND ("AuditEvent"."user_id" IS NULL) AND ("AuditEvent"."target" = $5) AND (CAST("AuditEvent"."detail" AS text) = $6) AND ("AuditEvent"."created_at" > clock_timestamp() - interval '1 minute'))) LIMIT 1;
+SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "audit_events" "AuditEvent" WHERE (("AuditEvent"."project_id" = $1) AND ("AuditEvent"."action" = $2) AND ("AuditEvent"."user_name" = $3) AND ("AuditEvent"."key_id" = $4) AND ("AuditEvent"."user_id" IS NULL) AND ("AuditEvent"."target" = $5) AND (CAST("AuditEvent"."detail" AS text) = $6) AND ("AuditEvent"."created_at" > statement_timestamp() - interval '1 minute'))) LIMIT 1;
 
 -- audit.query:eventsQuery
 SELECT row_to_json(t)::text AS json FROM (

@@ -99,6 +99,10 @@ INSERT INTO quotas (entity, project, "stored_bytes", "written_bytes_per_day", "c
   VALUES ($1, $2, $3::bigint, $4::bigint, $5::bigint, $6::bigint)
   ON CONFLICT (entity, project) DO UPDATE SET "stored_bytes" = excluded."stored_bytes", "written_bytes_per_day" = excluded."written_bytes_per_day", "calls_per_day" = excluded."calls_per_day", "requests_per_minute" = excluded."requests_per_minute";
 
+-- quotas.query:otherQuotasCount
+SELECT count(*)::int AS others FROM quotas q
+  WHERE q.entity = $1 AND q.project NOT IN ($2, $3);
+
 -- quotas.query:quotasOf
 SELECT q.entity, q.project, q."stored_bytes"::float8 AS "stored_bytes", q."written_bytes_per_day"::float8 AS "written_bytes_per_day", q."calls_per_day"::float8 AS "calls_per_day", q."requests_per_minute"::float8 AS "requests_per_minute" FROM quotas q
   WHERE q.entity = ANY($1::text[]);

@@ -18,7 +18,7 @@ export const projectsOperations: Record<string, Operation> = {
   }),
   'POST /quotas/query': administers(() => ({ body: {} }), { elsewhere: 200, harmless: 'reads' }),
   'POST /quotas/set': administers(
-    (planted) => ({ body: { scope: `${pathOf(planted).entity}/*` } }),
+    (planted) => ({ body: { scope: `${pathOf(planted).entity}/*`, calls_per_day: 1e9 } }),
     {
       isForAllScopes: true,
       plant: ({ project }, app) => app.post('/quotas/set', { scope: project, calls_per_day: 1e9 }),

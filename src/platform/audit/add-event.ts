@@ -122,7 +122,7 @@ const wasJustAdded = (
     detail: Raw((column) => `CAST(${column} AS text) = :detail`, {
       detail: JSON.stringify(detail),
     }),
-    createdAt: Raw((column) => `${column} > clock_timestamp() - interval '1 minute'`),
+    createdAt: Raw((column) => `${column} > statement_timestamp() - interval '1 minute'`),
   });
 
 /** Adds the first use of a key on a day, unless another process has done so. A unique index allows one. */
