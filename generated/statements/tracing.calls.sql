@@ -1973,6 +1973,13 @@ WITH found AS MATERIALIZED (SELECT "bucket", "op_name", sum(call_count)::float8 
   SELECT count(*) > $7::bigint OR sum(octet_length(found::text)) > $8::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY "bucket", "op_name";
 
+-- call-matches.query:searchedCalls
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id, s.is_large, CASE WHEN NOT s.is_large AND c."display_name"::text ~ $1::text THEN c."display_name" END AS "display_name", CASE WHEN NOT s.is_large AND c."op_name"::text ~ $2::text THEN c."op_name" END AS "op_name", CASE WHEN NOT s.is_large AND c."exception"::text ~ $3::text THEN c."exception" END AS "exception", CASE WHEN NOT s.is_large AND c."inputs"::text ~ $4::text THEN c."inputs" END AS "inputs", CASE WHEN NOT s.is_large AND c."output"::text ~ $5::text THEN c."output" END AS "output", CASE WHEN NOT s.is_large AND c."attributes"::text ~ $6::text THEN c."attributes" END AS "attributes", CASE WHEN NOT s.is_large AND c."summary"::text ~ $7::text THEN c."summary" END AS "summary"
+  FROM calls c CROSS JOIN LATERAL (SELECT coalesce(octet_length(c."display_name"::text), 0)::bigint + coalesce(octet_length(c."op_name"::text), 0)::bigint + coalesce(octet_length(c."exception"::text), 0)::bigint + coalesce(octet_length(c."inputs"::text), 0)::bigint + coalesce(octet_length(c."output"::text), 0)::bigint + coalesce(octet_length(c."attributes"::text), 0)::bigint + coalesce(octet_length(c."summary"::text), 0)::bigint > $8::bigint AS is_large OFFSET 0) s
+  WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($10::text[]))
+  ORDER BY array_position($11::text[], c.id), c.id) t; -- a list
+
 -- call-usage.query:usageRows
 SELECT row_to_json(t)::text FROM (
   SELECT c."id", c."parent_id", c."trace_id", c."linked_call_id", c."response_id", c."counts_gross", c.is_linked, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,

@@ -1,5 +1,7 @@
+import { skipString } from './json-grammar.js';
+
 /** Most levels of JSON inside JSON strings. */
-const MAX_DEPTH = 8;
+export const MAX_JSON_LEVELS = 8;
 
 /**
  * Yields the texts in which a search looks for a needle: the text itself and, if it is JSON, the text with decoded
@@ -8,21 +10,41 @@ const MAX_DEPTH = 8;
  */
 export function* searchableTexts(text: string, depth = 0): Generator<string> {
   yield text;
-  if (depth === MAX_DEPTH || !text.includes('\\') || !isLikeJson(text)) return;
+  if (depth === MAX_JSON_LEVELS || !text.includes('\\') || !isLikeJson(text)) return;
   yield decodeEscapes(text);
-  for (const [string] of text.matchAll(NESTED))
-    yield* searchableTexts(decodeEscapes(string.slice(1, -1)), depth + 1);
+  for (const nested of nestedStrings(text))
+    yield* searchableTexts(decodeEscapes(nested), depth + 1);
 }
 
-const isLikeJson = (text: string) => {
+export const isLikeJson = (text: string) => {
   const trimmed = text.trim();
   return ['{}', '[]', '""'].includes(`${trimmed[0]}${trimmed.at(-1)}`) && text.includes('"');
 };
-/** Matches strings that begin like JSON. */
-const NESTED = /"(?:\s|\\[nrt])*(?:[[{]|\\"|\\u0022)(?:[^"\\]|\\.)*"/gs;
 
-const decodeEscapes = (text: string) =>
-  text.replaceAll(
-    /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/g,
-    (escape) => JSON.parse(`"${escape}"`) as string,
-  );
+/** Yields the strings in a text that begin like JSON, with their escapes. Takes linear time for any text. */
+export function* nestedStrings(text: string): Generator<string> {
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at)) {
+    const end = beginsLikeJson(text, at + 1) ? skipString(text, at) : 0;
+    if (end > text.length) return;
+    if (end > 0) yield text.slice(at + 1, end - 1);
+    at = Math.max(end, at + 1);
+  }
+}
+
+function beginsLikeJson(text: string, from: number): boolean {
+  let at = from;
+  for (;;) {
+    if (/\s/.test(text.charAt(at))) at++;
+    else if (text[at] === '\\' && 'nrt'.includes(text[at + 1] ?? '-')) at += 2;
+    else break;
+  }
+  return /^(?:[[{]|\\"|\\u0022)/.test(text.slice(at, at + 6));
+}
+
+export const decodeEscapes = (text: string) =>
+  text.includes('\\')
+    ? text.replaceAll(
+        /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/g,
+        (escape) => JSON.parse(`"${escape}"`) as string,
+      )
+    : text;

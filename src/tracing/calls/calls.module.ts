@@ -25,6 +25,8 @@ import { CallStatsService } from './stats/call-stats.service.js';
 import { CallMessagesService } from './messages/call-messages.service.js';
 import { CallUsageController } from './usage/call-usage.controller.js';
 import { CallUsageService } from './usage/call-usage.service.js';
+import { CallMatchesController } from './texts/call-matches.controller.js';
+import { CallMatchesService } from './texts/call-matches.service.js';
 import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
 
 /** Records calls and returns them as they were sent. */
@@ -36,6 +38,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallStatsController,
     CallUsageController,
     CallIndexesController,
+    CallMatchesController,
   ],
   providers: [
     CallsService,
@@ -58,6 +61,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallSlotsRefresher,
     CallIndexesService,
     CallIndexesKeeper,
+    CallMatchesService,
   ],
   exports: [
     CallsService,

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import { ApiError } from '../../../platform/errors.js';
+import type { Context } from '../../../platform/http/context.js';
+import { DocumentReader } from '../../../platform/http/document-reader.js';
+import { memberTexts } from '../../../platform/json/json-text.js';
+import type { CallMatchesAnswerDto, CallMatchesDto } from './call-matches.dto.js';
+import { MatchFinder, type TextMatch } from './call-matches.js';
+import { SEARCHED, searchedCalls } from './call-matches.query.js';
+
+const MAX_MATCHES = 3;
+/** Most characters of documents that one request searches. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
+
+/** Finds where calls say a text. */
+@Injectable()
+export class CallMatchesService {
+  constructor(private readonly database: Database) {}
+
+  async matches(asked: CallMatchesDto, { hold }: Context): Promise<CallMatchesAnswerDto> {
+    const { project_id, call_ids, text } = asked;
+    const isFolded = asked.case_insensitive === true;
+    const documents = new DocumentReader(hold);
+    const finder = new MatchFinder(text, isFolded, documents);
+    const answer: CallMatchesAnswerDto = { matches: [], not_searched: [] };
+    const rows = searchedCalls(project_id, [...new Set(call_ids)], { text, isFolded });
+    let left = MAX_CHARACTERS;
+    const batches = await this.database.stream(rows, { maxBatch: 1 });
+    for await (const [json] of batches as AsyncIterable<[string]>) {
+      const call = memberTexts(json);
+      left -= json.length;
+      const id = await documents.read<string>(call.get('id')!);
+      const found = left < 0 || call.get('is_large') === 'true' ? null : await inCall(call, finder);
+      if (found) answer.matches.push(...found.map((match) => ({ id, ...match })));
+      else answer.not_searched.push(id);
+    }
+    return answer;
+  }
+}
+
+/** Returns null for a call that takes too much memory. */
+async function inCall(
+  call: ReadonlyMap<string, string>,
+  finder: MatchFinder,
+): Promise<TextMatch[] | null> {
+  const found: TextMatch[] = [];
+  try {
+    for (const name of SEARCHED) {
+      found.push(...(await finder.matches(call.get(name)!, name, MAX_MATCHES - found.length)));
+      if (found.length === MAX_MATCHES) break;
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'too_large') return null;
+    throw error;
+  }
+}
