@@ -7,8 +7,8 @@ import { compareSearch, evaluationsSearch, leaderboardsSearch } from './evaluati
 import { metricsSearch } from './metrics/search.ts';
 import { objectSearch, objectsSearch } from './objects/search.ts';
 import { lazyPage } from './shell/lazy-page.ts';
-import { NoPage, ProjectPages } from './shell/MissingPages.tsx';
 import { PageFault } from './shell/PageFault.tsx';
+import { ProjectPages } from './shell/ProjectPages.tsx';
 import { Shell } from './shell/Shell.tsx';
 import { threadsSearch } from './threads/search.ts';
 import { traceSearch } from './trace/search.ts';
@@ -22,7 +22,10 @@ import {
   trainingSearch,
 } from './training/search.ts';
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: lazyPage(() => import('./shell/MissingPages.tsx'), 'NoPage'),
+});
 
 const index = createRoute({
   getParentRoute: () => root,

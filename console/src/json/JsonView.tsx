@@ -1,10 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes } from '../ui/format.ts';
 import styles from './json.module.css';
 import type { JsonIndex } from './json-index.ts';
-import { isOpen, rowsBelow } from './tree-rows.ts';
+import { MarkedText } from './MarkedText.tsx';
+import { isOpen, rowsBelow, toggledAbove } from './tree-rows.ts';
 import { decodedStart, hasLines, visible } from './visible-text.ts';
 
 export interface Section {
@@ -28,16 +29,25 @@ const MOST_INDENT = 40;
 export function JsonView({
   index,
   sections,
+  marked,
   onText,
 }: {
   index: JsonIndex;
   sections: Section[];
+  /** A value that is scrolled to, and the text to mark in it. Takes effect when the view is made. */
+  marked?: { node: number; text: string } | undefined;
   /** Shows the whole of a string that is too long to be opened in place. */
   onText?: (node: number) => void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [toggled, setToggled] = useState<ReadonlySet<number>>(new Set());
-  const [whole, openWhole] = useState<ReadonlySet<number>>(new Set());
+  const [toggled, setToggled] = useState<ReadonlySet<number>>(() =>
+    toggledAbove(
+      index,
+      sections.map(({ root }) => root),
+      marked?.node ?? 0,
+    ),
+  );
+  const [whole, openWhole] = useState<ReadonlySet<number>>(() => new Set(marked && [marked.node]));
   const rows = useMemo(
     () =>
       sections.flatMap((section) => [
@@ -53,6 +63,13 @@ export function JsonView({
     getItemKey: (n) => rows[n]!.node ?? rows[n]!.section.title,
     overscan: 20,
   });
+  const isScrolled = useRef(false);
+  useEffect(() => {
+    const row = marked ? rows.findIndex(({ node }) => node === marked.node) : -1;
+    if (row < 0 || isScrolled.current) return;
+    isScrolled.current = true;
+    virtual.scrollToIndex(row, { align: 'center' });
+  }, [marked, rows, virtual]);
   const toggle = (node: number) => {
     const next = new Set(toggled);
     if (!next.delete(node)) next.add(node);
@@ -104,6 +121,7 @@ export function JsonView({
                 isOpen={isOpen(index, node, section.root, toggled)}
                 onToggle={() => toggle(node)}
                 isWhole={whole.has(node)}
+                marked={node === marked?.node ? marked.text : undefined}
                 onWhole={() => {
                   if (onText && index.nodeLength(node) > MOST_IN_PLACE) onText(node);
                   else openWhole(new Set(whole).add(node));
@@ -125,13 +143,19 @@ interface RowProps {
   onToggle: () => void;
   isWhole: boolean;
   onWhole: () => void;
+  /** A text to mark in the name and the value. */
+  marked: string | undefined;
 }
 
-function Row({ index, node, isRoot, isOpen: open, onToggle, isWhole, onWhole }: RowProps) {
+function Row({ index, node, isRoot, isOpen: open, onToggle, isWhole, onWhole, marked }: RowProps) {
   const kind = index.kind(node);
   const key = isRoot ? undefined : index.nodeKey(node)?.slice(1, -1);
   const name = key === undefined ? undefined : shortened(key);
-  const label = name !== undefined && <span className={styles['key']}>{name}: </span>;
+  const label = name !== undefined && (
+    <span className={styles['key']}>
+      <MarkedText text={name} marked={marked} />:{' '}
+    </span>
+  );
   if (index.hasChildren(node))
     return (
       <>
@@ -152,7 +176,7 @@ function Row({ index, node, isRoot, isOpen: open, onToggle, isWhole, onWhole }: 
     <>
       <span className={styles['leaf']} />
       {label}
-      <Leaf index={index} node={node} isWhole={isWhole} onWhole={onWhole} />
+      <Leaf index={index} node={node} isWhole={isWhole} onWhole={onWhole} marked={marked} />
       <Copy index={index} node={node} />
     </>
   );
@@ -163,14 +187,18 @@ function Leaf({
   node,
   isWhole,
   onWhole,
-}: Pick<RowProps, 'index' | 'node' | 'isWhole' | 'onWhole'>) {
-  const { text, isCut, isText } = shownValue(index, node, isWhole);
+  marked,
+}: Pick<RowProps, 'index' | 'node' | 'isWhole' | 'onWhole' | 'marked'>) {
+  const { text, isCut, isText } = shownValue(index, node, {
+    isWhole,
+    isDecoded: marked !== undefined,
+  });
   return (
     <span
       className={`${styles['value']} ${styles[index.kind(node)]}`}
       data-text={isText || undefined}
     >
-      {visible(text)}
+      <MarkedText text={visible(text)} marked={marked} />
       {isCut && '…'}
       {isCut && !isWhole && (
         <button type="button" className={styles['more']} onClick={onWhole}>
@@ -181,13 +209,17 @@ function Leaf({
   );
 }
 
-/** The value as it was written, or the decoded text when it has several lines. */
-function shownValue(index: JsonIndex, node: number, isWhole: boolean) {
+/** The value as it was written. A text is decoded when it has several lines, or when a text is marked in it. */
+function shownValue(
+  index: JsonIndex,
+  node: number,
+  { isWhole, isDecoded }: { isWhole: boolean; isDecoded: boolean },
+) {
   const from = index.nodes.start[node]!;
   const length = index.nodeLength(node);
   const most = isWhole ? MOST_IN_PLACE : SHOWN_CHARACTERS;
   const json = index.text.slice(from, from + Math.min(length, most));
-  if (index.kind(node) !== 'string' || !hasLines(json))
+  if (index.kind(node) !== 'string' || !(isDecoded || hasLines(json)))
     return { text: json, isCut: length > most, isText: false };
   const lines = decodedStart(length > most ? json : json.slice(0, -1)).split('\n');
   const kept = isWhole ? lines : lines.slice(0, SHOWN_LINES);

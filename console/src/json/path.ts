@@ -1,8 +1,10 @@
 import type { JsonIndex } from './json-index.ts';
 
-/** Splits `choices[0].message` into steps. A name with dots is written in brackets. */
+/** Splits `choices[0].message` into steps. A name with dots is written in brackets, or with `\.`. */
 const pathSteps = (path: string): string[] =>
-  [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([whole, inside]) => inside ?? whole);
+  [...path.matchAll(/\[([^\]]*)\]|(?:\\[.\\[]|[^.[])+/g)].map(
+    ([whole, inside]) => inside ?? whole.replaceAll(/\\([.\\[])/g, '$1'),
+  );
 
 /** The node at a path, by the rules of the service; undefined when the path leads nowhere. */
 export function nodeAt(index: JsonIndex, root: number, path: string): number | undefined {

@@ -19,6 +19,23 @@ export function isOpen(
   return isByItself !== toggled.has(node);
 }
 
+/** The toggled nodes that make a node visible. */
+export function toggledAbove(
+  index: JsonIndex,
+  roots: readonly number[],
+  node: number,
+): Set<number> {
+  const { behind } = index.nodes;
+  const toggled = new Set<number>();
+  const root = roots.find((one) => one <= node && node < behind[one]!);
+  for (let above = root ?? node; above < node;) {
+    const isAbove = behind[above]! > node;
+    if (isAbove && !isOpen(index, above, root!, toggled)) toggled.add(above);
+    above = isAbove ? above + 1 : behind[above]!;
+  }
+  return toggled;
+}
+
 /** Lists the visible nodes from a root on. Members of closed containers are skipped. */
 export function rowsBelow(index: JsonIndex, root: number, toggled: ToggledNodes): number[] {
   const { behind } = index.nodes;

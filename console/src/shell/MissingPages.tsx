@@ -1,7 +1,7 @@
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { isProject } from '../api/recent-projects.ts';
-import { mayActAs, reaches, useMe } from '../api/session.ts';
+import { useMe } from '../api/session.ts';
 import { buttonClass } from '../ui/Button.tsx';
 import { EmptyState } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
@@ -21,8 +21,8 @@ const ProjectsLink = (): ReactNode => (
   </Link>
 );
 
-/** Shows the page of a project when its name is valid and the key reaches it. */
-export function ProjectPages(): ReactNode {
+/** Says why the pages of a project cannot be shown. */
+export function NoProject(): ReactNode {
   const { entity, project } = useParams({ strict: false });
   const me = useMe();
   const name = `${entity}/${project}`;
@@ -38,14 +38,12 @@ export function ProjectPages(): ReactNode {
         </EmptyState>
       </Page>
     );
-  if (!mayActAs(me, 'trainer', name) && !reaches(me, name))
-    return (
-      <Page title="No such project">
-        <EmptyState title={`You have no access to ${name}`}>
-          <p>Your key reaches {me.scopes.join(', ') || 'nothing'}.</p>
-          <ProjectsLink />
-        </EmptyState>
-      </Page>
-    );
-  return <Outlet />;
+  return (
+    <Page title="No such project">
+      <EmptyState title={`You have no access to ${name}`}>
+        <p>Your key reaches {me.scopes.join(', ') || 'nothing'}.</p>
+        <ProjectsLink />
+      </EmptyState>
+    </Page>
+  );
 }

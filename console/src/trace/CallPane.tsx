@@ -4,6 +4,7 @@ import { Chat } from '../json/Chat.tsx';
 import { readChat } from '../../../src/platform/json/chat.ts';
 import { parseLossless } from '../../../src/platform/json/chat-parts.ts';
 import type { JsonIndex } from '../json/json-index.ts';
+import { nodeAt } from '../json/path.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
 import { decoded, visible } from '../json/visible-text.ts';
@@ -11,12 +12,13 @@ import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes, callDuration, count } from '../ui/format.ts';
 import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { type CallMatch, MatchText } from '../ui/MatchText.tsx';
 import { Status } from '../ui/Status.tsx';
 import { type Tab as TabOf, Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
 import type { Tab } from './search.ts';
 import styles from './trace.module.css';
-import { callQuery, type TraceSpan } from './queries.ts';
+import { callMatchesQuery, callQuery, type TraceSpan } from './queries.ts';
 
 const Collect = lazy(() =>
   import('../collect/Collect.tsx').then((module) => ({ default: module.Collect })),
@@ -35,6 +37,7 @@ export function CallPane({
   span,
   tab,
   other,
+  said,
   onShow,
 }: {
   project: string;
@@ -42,53 +45,43 @@ export function CallPane({
   tab: Tab | undefined;
   /** The id of the call to compare with. */
   other: string | undefined;
+  /** A text whose place is shown. */
+  said: string | undefined;
   onShow: (shown: { tab: Tab; with?: string }) => void;
 }) {
   const [text, showText] = useState<number>();
   const { data, error, refetch } = useQuery(callQuery(project, span));
+  const { matches, isSearching, chosen, choose } = useMatches(project, span.id, said);
+  const isShown = data && !isSearching;
   return (
     <section className={styles['pane']} aria-label="Call">
-      <header className={styles['paneHeader']}>
-        <h2 title={span.opName}>{visible(span.name)}</h2>
-        <p className={styles['paneFacts']}>
-          <Status status={span.status} />
-          <CallDuration span={span} />
-          {span.tokens && (
-            <span>
-              {count(span.tokens.input)} → {count(span.tokens.output)} tokens
-            </span>
-          )}
-          <Time at={span.startedAt} />
-          <code title="id">{span.id}</code>
-        </p>
-        <Suspense fallback={null}>
-          <Collect project={project} callIds={[span.id]} />
-        </Suspense>
-      </header>
+      <Header project={project} span={span} />
       {error && (
         <div className={styles['paneError']}>
           <ErrorNote error={error} />
           <Button onClick={() => void refetch()}>Try again</Button>
         </div>
       )}
-      {!data && !error && <Skeleton rows={8} />}
-      {data && text !== undefined && (
-        <div className={styles['whole']}>
-          <div className={styles['wholeBar']}>
-            <Button onClick={() => showText(undefined)}>Back</Button>
-            <span>{bytes(data.nodeLength(text))}</span>
-            <CopyButton label="Copy text" text={() => decoded(data.nodeText(text))} />
-            <CopyButton label="Copy JSON" text={() => data.nodeText(text)} />
-          </div>
-          <LongText label="Text" text={decoded(data.nodeText(text))} />
-        </div>
+      <Matches
+        of={matches}
+        chosen={chosen}
+        onChoose={(n) => {
+          choose(n);
+          showText(undefined);
+          onShow({ tab: tabOf(matches[n]!) });
+        }}
+      />
+      {!isShown && !error && <Skeleton rows={8} />}
+      {isShown && text !== undefined && (
+        <WholeText index={data} node={text} onBack={() => showText(undefined)} />
       )}
-      {data && text === undefined && (
+      {isShown && text === undefined && (
         <Documents
           project={project}
           span={span}
           index={data}
-          tab={tab}
+          tab={tab ?? (matches[0] && tabOf(matches[0]))}
+          match={matches[chosen]}
           other={other}
           onShow={onShow}
           onText={showText}
@@ -98,36 +91,128 @@ export function CallPane({
   );
 }
 
+/** Finds where the call says a text, and which of the places is shown. */
+function useMatches(project: string, id: string, said: string | undefined) {
+  const [chosen, choose] = useState(0);
+  const { data, isPending } = useQuery(callMatchesQuery(project, id, said));
+  const matches = data?.matches ?? NONE;
+  return { matches, isSearching: said !== undefined && isPending, chosen, choose };
+}
+
+const Header = ({ project, span }: { project: string; span: TraceSpan }) => (
+  <header className={styles['paneHeader']}>
+    <h2 title={span.opName}>{visible(span.name)}</h2>
+    <p className={styles['paneFacts']}>
+      <Status status={span.status} />
+      <CallDuration span={span} />
+      {span.tokens && (
+        <span>
+          {count(span.tokens.input)} → {count(span.tokens.output)} tokens
+        </span>
+      )}
+      <Time at={span.startedAt} />
+      <code title="id">{span.id}</code>
+    </p>
+    <Suspense fallback={null}>
+      <Collect project={project} callIds={[span.id]} />
+    </Suspense>
+  </header>
+);
+
+/** Shows a string that is too long for its place in the document. */
+const WholeText = ({
+  index,
+  node,
+  onBack,
+}: {
+  index: JsonIndex;
+  node: number;
+  onBack: () => void;
+}) => (
+  <div className={styles['whole']}>
+    <div className={styles['wholeBar']}>
+      <Button onClick={onBack}>Back</Button>
+      <span>{bytes(index.nodeLength(node))}</span>
+      <CopyButton label="Copy text" text={() => decoded(index.nodeText(node))} />
+      <CopyButton label="Copy JSON" text={() => index.nodeText(node)} />
+    </div>
+    <LongText label="Text" text={decoded(index.nodeText(node))} />
+  </div>
+);
+
 function CallDuration({ span: { status, latency } }: { span: TraceSpan }) {
   const text = callDuration({ status, latency_ms: latency }, 'running');
   if (text !== 'unknown') return <span>{text}</span>;
   return <span title="The end of the call lies before its start">duration unknown</span>;
 }
 
+const NONE: readonly CallMatch[] = [];
+
+const tabOf = ({ path }: CallMatch): Tab => (/^(attributes|summary)/.test(path) ? 'more' : 'json');
+
+/** Lists the places where the call says a text. A click shows one. */
+const Matches = ({
+  of,
+  chosen,
+  onChoose,
+}: {
+  of: readonly CallMatch[];
+  chosen: number;
+  onChoose: (n: number) => void;
+}) => (
+  <ul className={styles['matches']} aria-label="Matches" hidden={of.length === 0}>
+    {of.map((match, n) => (
+      <li key={n}>
+        <button type="button" aria-pressed={n === chosen} onClick={() => onChoose(n)}>
+          <code>{visible(match.path)}</code> <MatchText of={match} isShort />
+        </button>
+      </li>
+    ))}
+  </ul>
+);
+
 interface DocumentsProps {
   project: string;
   span: TraceSpan;
   index: JsonIndex;
   tab: Tab | undefined;
+  match: CallMatch | undefined;
   other: string | undefined;
   onShow: (shown: { tab: Tab; with?: string }) => void;
   onText: (node: number) => void;
 }
 
-function Documents({ project, span, index, tab, other, onShow, onText }: DocumentsProps) {
+function Documents({ project, span, index, tab, match, other, onShow, onText }: DocumentsProps) {
   const call = index.member(0, 'call') ?? 0;
+  const marked = useMemo(() => markedNode(index, call, match), [index, call, match]);
   const { sections, more, chat } = useMemo(() => callParts(index, call), [index, call]);
   const tabs: TabOf<Tab>[] = [
     ...(chat ? [{ value: 'chat' as const, label: 'Chat', content: <Chat {...chat} /> }] : []),
     {
       value: 'json' as const,
       label: 'Data',
-      content: <JsonView index={index} sections={sections} onText={onText} />,
+      content: (
+        <JsonView
+          key={marked?.node}
+          index={index}
+          sections={sections}
+          marked={marked}
+          onText={onText}
+        />
+      ),
     },
     {
       value: 'more' as const,
       label: 'Attributes',
-      content: <JsonView index={index} sections={more} onText={onText} />,
+      content: (
+        <JsonView
+          key={marked?.node}
+          index={index}
+          sections={more}
+          marked={marked}
+          onText={onText}
+        />
+      ),
     },
     {
       value: 'cost' as const,
@@ -178,6 +263,11 @@ function Documents({ project, span, index, tab, other, onShow, onText }: Documen
       </Suspense>
     </div>
   );
+}
+
+function markedNode(index: JsonIndex, call: number, match: CallMatch | undefined) {
+  const node = match && nodeAt(index, call, match.path);
+  return node === undefined ? undefined : { node, text: match!.match };
 }
 
 function callParts(index: JsonIndex, call: number) {

@@ -68,7 +68,7 @@ export function TracePage() {
 const FAILED = new Set(['error']);
 
 function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }) {
-  const { call, tab, with: other, view } = route.useSearch();
+  const { call, tab, with: other, view, said } = route.useSearch();
   const navigate = route.useNavigate();
   const [closed, close] = useState<ReadonlySet<string>>(new Set());
   const [sought, seek] = useState('');
@@ -82,7 +82,7 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
   const rows = useMemo(() => visibleRows(tree, closed), [tree, closed]);
   const hasGraph = useMemo(() => tree.spans.some((_, n) => callKind(tree, n)), [tree]);
   const isGraph = hasGraph && view === 'graph';
-  const kept = view === undefined ? {} : { view };
+  const kept = { ...(view && { view }), ...(said !== undefined && { said }) };
 
   const pick = (id: string) => {
     close(opened(tree, closed, id));
@@ -197,6 +197,7 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
           span={selected}
           tab={tab}
           other={other}
+          said={said}
           onShow={(next) =>
             void navigate({ search: { call: selected.id, ...next, ...kept }, replace: true })
           }

@@ -56,6 +56,18 @@ const toSpan = (call: CallRow): TraceSpan => {
   };
 };
 
+/** Reads where a call says a text. Nothing without a text. */
+export const callMatchesQuery = (project_id: string, id: string, text: string | undefined) =>
+  queryOptions({
+    queryKey: keys.callMatches(project_id, id, text),
+    queryFn: ({ signal }) => {
+      const body = { project_id, call_ids: [id], text: text!, case_insensitive: true };
+      return post('/calls/matches', body, { signal });
+    },
+    enabled: text !== undefined,
+    retry: false,
+  });
+
 /** Milliseconds with fractions for the microseconds of `…T01:02:03.456789Z`. */
 const precise = (iso: string): number => Date.parse(iso) + Number(iso.slice(23, 26)) / 1000;
 

@@ -114,7 +114,7 @@ export function FilterBar({
         aria-invalid={fault !== undefined || undefined}
         aria-describedby={`${id}-fault`}
         className={controls['input']}
-        placeholder="status=error  latency>2s  text~refund  op=a OR op=b"
+        placeholder="refund  status=error  latency>2s  op=a OR op=b"
         value={text}
         spellCheck={false}
         autoComplete="off"

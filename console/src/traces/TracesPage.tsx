@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
 import { useReread } from '../api/live-list.ts';
@@ -7,28 +7,26 @@ import { useIsConnected, useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent-projects.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { withSource } from '../api/sources.ts';
-import { Button, buttonClass } from '../ui/Button.tsx';
+import { Button } from '../ui/Button.tsx';
 import { historyNow } from '../ui/scroll-positions.ts';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
-import { EmptyState, Skeleton } from '../ui/Notice.tsx';
+import { Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { TimeRange } from '../ui/TimeRange.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
-import { selectionColumn, traceColumns } from './columns.tsx';
+import { openedCall, selectionColumn, traceColumns } from './columns.tsx';
 import { isPath } from './column-names.ts';
 import { countText } from './count.ts';
-import { countQuery } from './queries.ts';
+import { countQuery, matchesQuery } from './queries.ts';
 import { storeColumns, storedColumns } from './stored-columns.ts';
 import { useDocuments } from './useDocuments.ts';
-import { InvalidFilter } from './filter.ts';
+import { InvalidFilter, soughtText } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
 import {
-  asCurl,
   type CallsRequest,
   callsRequest,
-  pageRequest,
   RANGES,
   type TracesSearch,
   usualSource,
@@ -46,6 +44,12 @@ const ArrangeColumns = lazy(() =>
 );
 const ExportAll = lazy(() =>
   import('./ExportAll.tsx').then((module) => ({ default: module.ExportAll })),
+);
+const NoTraces = lazy(() =>
+  import('./NoTraces.tsx').then((module) => ({ default: module.NoTraces })),
+);
+const Unreadable = lazy(() =>
+  import('./NoTraces.tsx').then((module) => ({ default: module.Unreadable })),
 );
 const Selection = lazy(() =>
   import('./Selection.tsx').then((module) => ({ default: module.Selection })),
@@ -103,7 +107,9 @@ export function TracesPage() {
           {chosen && (
             <CopyButton
               label="Copy as curl"
-              text={() => asCurl(location.origin, pageRequest(chosen, { sort: search.sort }))}
+              text={async () =>
+                (await import('./as-curl.ts')).asCurl(location.origin, chosen, search.sort)
+              }
             />
           )}
         </>
@@ -131,10 +137,9 @@ export function TracesPage() {
           onSearch={set}
         />
       ) : (
-        <EmptyState title="The filter cannot be read">
-          <p>Correct the filter to see traces. The message above says what is wrong with it.</p>
-          <Button onClick={() => set({})}>Show all traces</Button>
-        </EmptyState>
+        <Suspense fallback={null}>
+          <Unreadable onSearch={set} />
+        </Suspense>
       )}
       {isExporting && chosen && (
         <Suspense fallback={null}>
@@ -247,6 +252,7 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
   const documents = useDocuments(project, rows.slice(...inView), names);
   useEffect(() => void (told.current = rows), [told, rows]);
   const remarks = useRemarks(project, idsInView);
+  const { sought, matches } = useMatches(project, chosen, idsInView);
   const [selected, select] = useState<ReadonlySet<string>>(new Set());
   const isWriter = mayActAs(useMe(), 'writer', project);
   const columns = useMemo(() => {
@@ -254,6 +260,8 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
       project,
       remarks,
       documents,
+      sought,
+      matches,
       sort,
       onSort: (next) => {
         const { sort: _, ...rest } = search;
@@ -262,12 +270,12 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
     });
     return isWriter ? [selectionColumn(rows, selected, select), ...all] : all;
     // `names` depends on the search only
-  }, [project, search, remarks, documents, isWriter, rows, selected]); // eslint-disable-line react-hooks/exhaustive-deps
+  }, [project, search, remarks, documents, matches, isWriter, rows, selected]); // eslint-disable-line react-hooks/exhaustive-deps
   const open = (row: CallRow) =>
     void navigate({
       to: '/p/$entity/$project/traces/$traceId',
       params: { entity, project: name, traceId: row.trace_id },
-      search: row.parent_id ? { call: row.id } : {},
+      search: openedCall(row, sought),
     });
   return (
     <>
@@ -288,7 +296,9 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
       {pages.error && <ErrorRetry error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
-        <NoTraces search={search} project={project} onSearch={onSearch} />
+        <Suspense fallback={null}>
+          <NoTraces search={search} project={project} onSearch={onSearch} />
+        </Suspense>
       )}
       {rows.length > 0 && (
         <VirtualTable
@@ -304,6 +314,13 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
   );
 }
 
+/** The text that the filter searches in documents, and where the calls say it. */
+function useMatches(project: string, { query }: CallsRequest, ids: string[]) {
+  const sought = soughtText(query ?? undefined);
+  const { data: matches } = useQuery(matchesQuery(project, ids, sought));
+  return { sought, matches };
+}
+
 /** Links from the orphans back to all traces. */
 function AllTraces({ search, onSearch }: Pick<ListProps, 'search' | 'onSearch'>) {
   const { orphans, ...rest } = search;
@@ -316,34 +333,6 @@ function SelectionBar(props: Parameters<typeof Selection>[0]) {
     <Suspense fallback={null}>
       <Selection {...props} />
     </Suspense>
-  );
-}
-
-function NoTraces({
-  search,
-  project,
-  onSearch,
-}: Pick<ListProps, 'search' | 'project' | 'onSearch'>) {
-  const { q, range, from, orphans, source = usualSource(search) } = search;
-  const others = source !== 'all' && (
-    <Button onClick={() => onSearch({ ...search, source: 'all' })}>Show all sources</Button>
-  );
-  if ((q ?? range ?? from ?? orphans) !== undefined)
-    return (
-      <EmptyState title="No trace matches">
-        <p>No call in this project matches the filter and the time range.</p>
-        <Button onClick={() => onSearch({})}>Show all traces</Button>
-        {others}
-      </EmptyState>
-    );
-  return (
-    <EmptyState title="No traces yet">
-      <p>Calls that are sent to {project} appear here.</p>
-      <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
-        Connect an application
-      </Link>
-      {others}
-    </EmptyState>
   );
 }
 

@@ -4,6 +4,7 @@ import { visible } from '../json/visible-text.ts';
 import { callDuration, count, money, opName } from '../ui/format.ts';
 import { RemarkCounts } from '../ui/RemarkCounts.tsx';
 import { KindIcon, kindOf } from '../ui/KindIcon.tsx';
+import { MatchText } from '../ui/MatchText.tsx';
 import { Tags } from '../ui/Tags.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -12,7 +13,7 @@ import styles from './traces.module.css';
 import type { Remarks } from '../api/remarks.ts';
 import { columnTitle } from './column-names.ts';
 import type { Sort } from './request.ts';
-import type { CellDocuments } from './queries.ts';
+import type { CellDocuments, FirstMatches } from './queries.ts';
 import { isSmall } from './useDocuments.ts';
 
 interface ColumnContext {
@@ -20,6 +21,9 @@ interface ColumnContext {
   remarks: ReadonlyMap<string, Remarks>;
   /** Values of path columns for the rows in view. */
   documents: CellDocuments;
+  /** The text that the filter searches in documents, and where the rows in view say it. */
+  sought: string | undefined;
+  matches: FirstMatches | undefined;
   sort: Sort | undefined;
   onSort: (sort: Sort | undefined) => void;
 }
@@ -27,8 +31,27 @@ interface ColumnContext {
 /** Makes the columns of the list from names and paths. */
 export function traceColumns(names: readonly string[], shown: ColumnContext): Column<CallRow>[] {
   const known = new Map(knownColumns(shown).map((column) => [column.name, column]));
-  return names.map((name) => known.get(name) ?? pathColumn(name, shown.documents));
+  const columns = names.map((name) => known.get(name) ?? pathColumn(name, shown.documents));
+  if (shown.sought === undefined) return columns;
+  return columns.toSpliced(names.indexOf('name') + 1 || columns.length, 0, matchColumn(shown));
 }
+
+/** A column with the first place where a call says the searched text. */
+const matchColumn = ({ matches }: ColumnContext): Column<CallRow> => ({
+  name: 'match',
+  title: 'Match',
+  width: 'minmax(220px, 2fr)',
+  cell: ({ id }) => {
+    const match = matches?.get(id);
+    return match === null ? <em>too large</em> : match && <MatchText of={match} isShort />;
+  },
+});
+
+/** The state of a row's trace page: the call of the row is selected when it is not the root, or when it says a text. */
+export const openedCall = ({ id, parent_id }: CallRow, sought: string | undefined) => ({
+  ...((parent_id || sought !== undefined) && { call: id }),
+  ...(sought !== undefined && { said: sought }),
+});
 
 /** A column with the beginning of the value at a path. */
 const pathColumn = (path: string, documents: CellDocuments): Column<CallRow> => ({
@@ -42,7 +65,13 @@ const pathColumn = (path: string, documents: CellDocuments): Column<CallRow> => 
   },
 });
 
-function knownColumns({ project, remarks, sort, onSort }: ColumnContext): Column<CallRow>[] {
+function knownColumns({
+  project,
+  remarks,
+  sought,
+  sort,
+  onSort,
+}: ColumnContext): Column<CallRow>[] {
   const [entity, name] = project.split('/') as [string, string];
   return [
     {
@@ -82,7 +111,7 @@ function knownColumns({ project, remarks, sort, onSort }: ColumnContext): Column
           <Link
             to="/p/$entity/$project/traces/$traceId"
             params={{ entity, project: name, traceId: row.trace_id }}
-            search={row.parent_id ? { call: row.id } : {}}
+            search={openedCall(row, sought)}
             title={row.op_name}
           >
             {visible(derivedSummary(row).trace_name || opName(row.op_name))}

@@ -1,4 +1,4 @@
-import { InvalidFilter, parseExpression, term } from './filter.ts';
+import { InvalidFilter, parseExpression, soughtText, term } from './filter.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const field = (path: string) => ({ $getField: path });
@@ -11,6 +11,9 @@ const is = (operator: string, path: string, value: unknown) => ({
 });
 const LATENCY = 'summary.svc.latency_ms';
 const NAME = 'summary.svc.trace_name';
+const said = (text: string) => ({
+  $or: [NAME, 'inputs', 'output', 'exception'].map((path) => has(path, text)),
+});
 const orMissing = (path: string, expression: object) => ({
   $or: [expression, is('$eq', path, null)],
 });
@@ -59,9 +62,9 @@ it.each<[string, unknown]>([
   ['first(any(status=error))', { $first_llm: { $any: isError } }],
   ['children > 5', { $gt: [{ $child_count: {} }, literal(5)] }],
   ['children(status=error)!=1k', { $not: [{ $eq: [{ $child_count: isError }, literal(1000)] }] }],
-  ['children', has(NAME, 'children')],
-  ['many(x)', has(NAME, 'many(x)')],
-  ['"any(x)"', has(NAME, 'any(x)')],
+  ['children', said('children')],
+  ['many(x)', said('many(x)')],
+  ['"any(x)"', said('any(x)')],
   ['NOT (op=a OR status=error)', { $and: [is('$ne', 'op_name', 'a'), notError] }],
   ['status!=error', notError],
   ['NOT NOT status=error', isError],
@@ -97,14 +100,15 @@ it.each<[string, unknown]>([
   ['text~refund', { $or: ['inputs', 'output', 'exception'].map((path) => has(path, 'refund')) }],
   ['{"$expr":{"$eq":[1,2]}}', { $eq: [1, 2] }],
   ['{"$eq":[1,2]}', { $eq: [1, 2] }],
-  ['search', has(NAME, 'search')],
-  ['"OR"', has(NAME, 'OR')],
-  ['ORDER', has(NAME, 'ORDER')],
-  ['search status=error', { $and: [has(NAME, 'search'), isError] }],
-  ['a OR b', { $or: [has(NAME, 'a'), has(NAME, 'b')] }],
-  ['a AND b', { $and: [has(NAME, 'a'), has(NAME, 'b')] }],
-  ['a b OR c', { $or: [{ $and: [has(NAME, 'a'), has(NAME, 'b')] }, has(NAME, 'c')] }],
-  ['a (b OR NOT status=error)', { $and: [has(NAME, 'a'), { $or: [has(NAME, 'b'), notError] }] }],
+  ['search', said('search')],
+  ['name~search', has(NAME, 'search')],
+  ['"OR"', said('OR')],
+  ['ORDER', said('ORDER')],
+  ['search status=error', { $and: [said('search'), isError] }],
+  ['a OR b', { $or: [said('a'), said('b')] }],
+  ['a AND b', { $and: [said('a'), said('b')] }],
+  ['a b OR c', { $or: [{ $and: [said('a'), said('b')] }, said('c')] }],
+  ['a (b OR NOT status=error)', { $and: [said('a'), { $or: [said('b'), notError] }] }],
   ['(status=error)', isError],
   ['status!~err', { $not: [has('summary.svc.status', 'err')] }],
 ])('%s', (text, expected) => expect(parseExpression(text, NOW)).toEqual(expected));
@@ -168,3 +172,18 @@ it.each([
     $eq: [field('thread_id'), literal(value)],
   });
 });
+
+it.each([
+  ['status=error refund', 'refund'],
+  ['name~search "two words"', 'two words'],
+  ['text~你好', '你好'],
+  ['(op=a OR inputs.q~x)', 'x'],
+  ['attributes.tags~bug', 'bug'],
+  ['name~search', undefined],
+  ['NOT refund', undefined],
+  ['any(refund) NOT text~x', 'refund'],
+  ['status=error', undefined],
+  ['', undefined],
+])('%s searches the documents of calls for %s', (text, sought) =>
+  expect(soughtText(parseExpression(text))).toBe(sought),
+);

@@ -136,7 +136,7 @@ class Parser {
 
   private term(depth: number): Condition {
     const from = this.at;
-    if (this.text[from] === '"') return nameHas(this.quoted());
+    if (this.text[from] === '"') return isSaid(this.quoted());
     const relation = this.match(RELATION)?.[0];
     if (relation === 'children') return this.children(from, this.group(depth));
     if (relation !== undefined) return related(RELATIONS[relation]!, this.group(depth));
@@ -160,7 +160,7 @@ class Parser {
     return this.compared(field, operator.replace('==', '='), { name: 'children', from });
   }
 
-  /** Searches the call's name for a word without a field. */
+  /** Searches the call for a word without a field. */
   private searched(from: number): Condition {
     const word = this.bare();
     const [, name, value] = /^(\w+):(.+)$/.exec(word) ?? [];
@@ -168,7 +168,7 @@ class Parser {
       throw this.bad(`Write ${name}=${value}, or quote it to search for the word.`, from, this.at);
     if (/^([=<>~]|!$|!~|$)/.test(word))
       throw this.bad('The name of a field is missing before this.', from, from + 1);
-    return nameHas(word);
+    return isSaid(word);
   }
 
   private noField(name: string, from: number): never {
@@ -305,7 +305,20 @@ function contains(path: string, substr: string): Condition {
   return { is, isNot: orMissing(path, { $not: [is] }) };
 }
 
-const nameHas = (word: string) => contains(shortFields()['name']!.paths[0]!, word);
+/** The name of the call, or what it says, contains a text. */
+function isSaid(text: string): Condition {
+  const { name, text: texts } = shortFields();
+  return anyOf([...name!.paths, ...texts!.paths].map((path) => contains(path, text)));
+}
+
+const SOUGHT =
+  /(?<!"\$not":\[\{)"\$contains":\{"input":\{"\$getField":"(?:inputs|output|attributes|exception)[^"]*"\},"substr":\{"\$literal":("(?:[^"\\]|\\.)+")/;
+
+/** The first text that a query searches in the documents of calls; undefined when it searches none. */
+export function soughtText(query: object | undefined): string | undefined {
+  const json = query && SOUGHT.exec(JSON.stringify(query))?.[1];
+  return json && (JSON.parse(json) as string);
+}
 
 const COMPARED: Record<string, string> = {
   '=': '$eq',

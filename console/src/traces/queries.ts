@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { CallRow } from '../api/calls.ts';
-import { allLines } from '../api/client.ts';
+import { allLines, type Schema } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { countCalls } from './count.ts';
 import { type CallsRequest, pageRequest } from './request.ts';
@@ -55,6 +55,23 @@ export const cellDocumentsQuery = (
     placeholderData: keepPreviousData,
     structuralSharing: false,
     staleTime: Infinity,
+    gcTime: 0,
+  });
+
+/** The first place where each call says a text, keyed by call id. Null for a call that is too large to search. */
+export type FirstMatches = ReadonlyMap<string, Schema<'CallMatchDto'> | null>;
+
+/** Reads where calls say a text. */
+export const matchesQuery = (project_id: string, ids: string[], text: string | undefined) =>
+  queryOptions({
+    queryKey: keys.matches(project_id, ids, text),
+    queryFn: async ({ signal }) => {
+      const { firstMatches } = await import('./read-documents.ts');
+      return firstMatches({ project_id, ids, text: text! }, signal);
+    },
+    enabled: text !== undefined && ids.length > 0,
+    placeholderData: keepPreviousData,
+    structuralSharing: false,
     gcTime: 0,
   });
 

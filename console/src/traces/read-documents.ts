@@ -1,4 +1,4 @@
-import { send } from '../api/client.ts';
+import { post, type Schema, send } from '../api/client.ts';
 import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { nodeAt } from '../json/path.ts';
 import { decoded, decodedStart } from '../json/visible-text.ts';
@@ -33,4 +33,23 @@ function beginning(index: JsonIndex, node: number): string {
   const text = index.text.slice(from, from + Math.min(length, MOST_SHOWN));
   if (index.kind(node) !== 'string') return text;
   return decodedStart(length > MOST_SHOWN ? text : text.slice(0, -1));
+}
+
+/** The service searches so many calls at a time. */
+const MOST_SEARCHED = 100;
+
+/** Reads the first place where each call says a text, in any case. Null for a call that is too large to search. */
+export async function firstMatches(
+  { project_id, ids, text }: { project_id: string; ids: string[]; text: string },
+  signal: AbortSignal,
+): Promise<Map<string, Schema<'CallMatchDto'> | null>> {
+  const found = new Map<string, Schema<'CallMatchDto'> | null>();
+  for (let from = 0; from < ids.length; from += MOST_SEARCHED) {
+    const call_ids = ids.slice(from, from + MOST_SEARCHED);
+    const body = { project_id, call_ids, text, case_insensitive: true };
+    const { matches, not_searched } = await post('/calls/matches', body, { signal });
+    for (const match of matches.toReversed()) found.set(match.id, match);
+    for (const id of not_searched) found.set(id, null);
+  }
+  return found;
 }

@@ -145,9 +145,3 @@ export function pageRequest(
     ...(behind && { after: [first(behind), behind.id] }),
   };
 }
-
-/** Writes the request as a curl command. The key comes from an environment variable. */
-export const asCurl = (url: string, request: CallsRequest): string =>
-  `curl -sS -u "me:$SKEIN_API_KEY" -H 'Content-Type: application/json' ${url}/calls/stream_query \\\n  -d '${JSON.stringify(
-    request,
-  ).replaceAll("'", `'\\''`)}'`;
