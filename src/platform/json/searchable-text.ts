@@ -1,4 +1,6 @@
-import { skipString } from './json-grammar.js';
+import { CODES, skipString } from './json-grammar.js';
+
+const { BACKSLASH, OPEN_BRACE, OPEN_BRACKET } = CODES;
 
 /** Most levels of JSON inside JSON strings. */
 export const MAX_JSON_LEVELS = 8;
@@ -32,14 +34,20 @@ export function* nestedStrings(text: string): Generator<string> {
 }
 
 function beginsLikeJson(text: string, from: number): boolean {
-  let at = from;
-  for (;;) {
-    if (/\s/.test(text.charAt(at))) at++;
-    else if (text[at] === '\\' && 'nrt'.includes(text[at + 1] ?? '-')) at += 2;
-    else break;
+  for (let at = from; ;) {
+    const c = text.charCodeAt(at);
+    if (c === OPEN_BRACKET || c === OPEN_BRACE) return true;
+    if (c === BACKSLASH) {
+      if (!'nrt'.includes(text[at + 1] ?? '-'))
+        return text[at + 1] === '"' || text.startsWith('u0022', at + 1);
+      at += 2;
+    } else if (isSpace(c)) at++;
+    else return false;
   }
-  return /^(?:[[{]|\\"|\\u0022)/.test(text.slice(at, at + 6));
 }
+
+const isSpace = (c: number) =>
+  c === 0x20 || (c >= 0x09 && c <= 0x0d) || (c >= 0xa0 && /\s/.test(String.fromCharCode(c)));
 
 export const decodeEscapes = (text: string) =>
   text.includes('\\')
