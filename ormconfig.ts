@@ -19,6 +19,13 @@ import { Build } from './src/training/builds/build.entity.js';
 import { FoldedSpan } from './src/tracing/calls/folded/folded-span.entity.js';
 import { Call } from './src/tracing/calls/call.entity.js';
 import { CallIndex } from './src/tracing/calls/indexes/call-index.entity.js';
+import { CallTextMark } from './src/tracing/calls/texts/call-text-mark.entity.js';
+import {
+  CallTextIds,
+  CallTextPart,
+  CallTextSegment,
+} from './src/tracing/calls/texts/call-text-segment.entity.js';
+import { CallTextWalk } from './src/tracing/calls/texts/call-text-walk.entity.js';
 import { CallSlotMark } from './src/tracing/calls/stats/call-slot-mark.entity.js';
 import { CallSlotModel } from './src/tracing/calls/stats/call-slot-model.entity.js';
 import { CallSlot } from './src/tracing/calls/stats/call-slot.entity.js';
@@ -105,6 +112,7 @@ import { ProjectUse } from './src/tracing/projects/quotas/project-use.entity.js'
 import { Quota } from './src/tracing/projects/quotas/quota.entity.js';
 import { Quotas1766630000000 } from './src/platform/database/migrations/1766630000000-quotas.js';
 import { WrittenBytes1766631000000 } from './src/platform/database/migrations/1766631000000-written-bytes.js';
+import { CallTexts1766670000000 } from './src/platform/database/migrations/1766670000000-call-texts.js';
 import { PartHolds1766650000000 } from './src/platform/database/migrations/1766650000000-part-holds.js';
 import { ExportSchedules1766660000000 } from './src/platform/database/migrations/1766660000000-export-schedules.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
@@ -142,6 +150,11 @@ export function dataSourceOptions(
       CallSlot,
       CallSlotModel,
       CallSlotMark,
+      CallTextMark,
+      CallTextSegment,
+      CallTextPart,
+      CallTextIds,
+      CallTextWalk,
       OrphanWalk,
       Project,
       ProjectMark,
@@ -228,6 +241,7 @@ export function dataSourceOptions(
       WrittenBytes1766631000000,
       PartHolds1766650000000,
       ExportSchedules1766660000000,
+      CallTexts1766670000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -200,6 +200,50 @@ CREATE TABLE call_slots (
   CONSTRAINT call_slots_pkey PRIMARY KEY (project_id, slot)
 );
 
+CREATE TABLE call_text_ids (
+  project_id text COLLATE "C" NOT NULL,
+  segment bigint NOT NULL,
+  row integer NOT NULL,
+  ids json NOT NULL,
+  first_at timestamp with time zone NOT NULL,
+  last_at timestamp with time zone NOT NULL,
+  CONSTRAINT call_text_ids_pkey PRIMARY KEY (project_id, segment, "row")
+) WITH (autovacuum_vacuum_scale_factor=0.02, toast_tuple_target=8160);
+
+CREATE TABLE call_text_marks (
+  project_id text COLLATE "C" NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  slot timestamp with time zone NOT NULL,
+  call_ids text[] NOT NULL,
+  is_erasing boolean NOT NULL,
+  CONSTRAINT call_text_marks_pkey PRIMARY KEY (project_id, id)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000, toast_tuple_target=8160);
+
+CREATE TABLE call_text_parts (
+  project_id text COLLATE "C" NOT NULL,
+  segment bigint NOT NULL,
+  part integer NOT NULL,
+  bytes bytea NOT NULL,
+  CONSTRAINT call_text_parts_pkey PRIMARY KEY (project_id, segment, part)
+) WITH (autovacuum_vacuum_scale_factor=0.02, toast_tuple_target=8160);
+
+CREATE TABLE call_text_segments (
+  project_id text COLLATE "C" NOT NULL,
+  segment bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  calls integer NOT NULL,
+  bytes integer NOT NULL,
+  bits smallint NOT NULL,
+  first_at timestamp with time zone NOT NULL,
+  last_at timestamp with time zone NOT NULL,
+  CONSTRAINT call_text_segments_pkey PRIMARY KEY (project_id, segment)
+);
+
+CREATE TABLE call_text_walks (
+  project_id text COLLATE "C" NOT NULL,
+  before timestamp with time zone NOT NULL,
+  CONSTRAINT call_text_walks_pkey PRIMARY KEY (project_id)
+);
+
 CREATE TABLE calls (
   project_id text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -836,6 +880,22 @@ ALTER TABLE call_slot_models ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE call_slots ALTER COLUMN latencies SET STORAGE EXTERNAL;
 
 ALTER TABLE call_slots ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_text_ids ALTER COLUMN ids SET STORAGE EXTERNAL;
+
+ALTER TABLE call_text_ids ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_text_marks ALTER COLUMN call_ids SET STORAGE EXTERNAL;
+
+ALTER TABLE call_text_marks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_text_parts ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+ALTER TABLE call_text_parts ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_text_segments ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_text_walks ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE calls ALTER COLUMN project_id SET STATISTICS 0;
 
@@ -1797,36 +1857,39 @@ BEGIN
       sum(coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
         + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0)) AS bytes,
       array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
-      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses
+      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses, array_agg(id) AS ids
     FROM written WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL GROUP BY 1, 2 LOOP
       INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, parent_ids, response_ids)
       VALUES (mark.project_id, mark.slot, mark.calls, mark.bytes, mark.parents, mark.responses);
+      INSERT INTO call_text_marks (project_id, slot, call_ids, is_erasing) VALUES (mark.project_id, mark.slot, mark.ids, mark.bytes < 0);
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
     FOR mark IN SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -count(*) AS calls,
       -sum(coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
         + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0)) AS bytes,
       array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
-      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses
+      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses, array_agg(id) AS ids
     FROM replaced WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL GROUP BY 1, 2 LOOP
       INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, parent_ids, response_ids)
       VALUES (mark.project_id, mark.slot, mark.calls, mark.bytes, mark.parents, mark.responses);
+      INSERT INTO call_text_marks (project_id, slot, call_ids, is_erasing) VALUES (mark.project_id, mark.slot, mark.ids, mark.bytes < 0);
     END LOOP;
   ELSIF EXISTS (SELECT FROM written) THEN -- an upsert that replaced nothing comes here too
     FOR mark IN SELECT project_id, slot, sum(change) AS calls, sum(change * size) AS bytes,
       array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
-      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses FROM (
-        SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, 1 AS change, parent_id, response_id,
+      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses, array_agg(DISTINCT id) AS ids FROM (
+        SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, 1 AS change, id, parent_id, response_id,
           coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
           + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0) AS size
         FROM written WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL
-        UNION ALL SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -1, parent_id, response_id,
+        UNION ALL SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -1, id, parent_id, response_id,
           coalesce(pg_column_size(attributes), 0) + coalesce(pg_column_size(inputs), 0) + coalesce(pg_column_size(output), 0)
           + coalesce(pg_column_size(summary), 0) + coalesce(pg_column_size(otel_dump), 0)
         FROM replaced WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL) t
       GROUP BY 1, 2 LOOP
       INSERT INTO call_slot_marks (project_id, slot, call_count, bytes, parent_ids, response_ids)
       VALUES (mark.project_id, mark.slot, mark.calls, mark.bytes, mark.parents, mark.responses);
+      INSERT INTO call_text_marks (project_id, slot, call_ids, is_erasing) VALUES (mark.project_id, mark.slot, mark.ids, mark.bytes < 0);
     END LOOP;
   END IF;
   RETURN NULL;
@@ -1960,7 +2023,7 @@ BEGIN
   END IF;
   FOR said IN
     SELECT skein_unescaped(substr(m[1], 2, length(m[1]) - 2), kind <> 'json')
-    FROM regexp_matches(input, '"(?:\s|\\[nrt])*(?:[\[{]|\\"|\\u0022)(?:[^"\\]|\\.)*"', 'g') m
+    FROM regexp_matches(input, '"(?:\s|\\[nrt]|\\u00(?:20|0[9aAdD]))*(?:[\[{]|\\"|\\u00(?:22|[57][bB]))(?:[^"\\]|\\.)*"', 'g') m
   LOOP
     IF skein_is_like_json(said) AND skein_says(said, 'json', needle, is_folded, capitals, letters, depth + 1) THEN
       RETURN true;

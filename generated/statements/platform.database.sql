@@ -27,6 +27,8 @@ SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
 -- marks-refresher:nextMarked
 SELECT m.project_id FROM call_slot_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
 
+SELECT m.project_id FROM call_text_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
+
 SELECT m.project_id FROM project_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
 
 SELECT m.project_id FROM thread_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;

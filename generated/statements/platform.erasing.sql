@@ -25,6 +25,9 @@ SELECT project_id, id, key_id FROM erasings WHERE ended_at IS NULL AND touched_a
 DELETE FROM erasings WHERE ended_at < now() - interval '24 hours';
 
 -- project.query:lastKeyQuery
+SELECT ARRAY[]::text[] AS key FROM "call_text_walks" t WHERE t.project_id = $1
+  LIMIT 1;
+
 SELECT ARRAY[]::text[] AS key FROM "orphan_walks" t WHERE t.project_id = $1
   LIMIT 1;
 

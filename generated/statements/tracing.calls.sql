@@ -1980,6 +1980,31 @@ SELECT row_to_json(t)::text FROM (
   WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($10::text[]))
   ORDER BY array_position($11::text[], c.id), c.id) t; -- a list
 
+-- call-texts.query:marksTake
+DELETE FROM call_text_marks WHERE project_id = $1 AND id = ANY(ARRAY(
+  SELECT m.id FROM (
+  SELECT m.id, sum(cardinality(m.call_ids)) OVER (ORDER BY m.id) - cardinality(m.call_ids) AS before
+  FROM (SELECT m.* FROM call_text_marks m WHERE m.project_id = $2 ORDER BY m.id LIMIT $3::bigint) m) m
+  WHERE m.before < $4::bigint))
+  RETURNING slot, call_ids, is_erasing;
+
+-- call-texts.query:textSizes
+SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, c.bytes FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.started_at, (coalesce(CASE WHEN pg_column_compression(c."attributes") IS NULL THEN pg_column_size(c."attributes") ELSE octet_length(c."attributes"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."inputs") IS NULL THEN pg_column_size(c."inputs") ELSE octet_length(c."inputs"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."output") IS NULL THEN pg_column_size(c."output") ELSE octet_length(c."output"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."summary") IS NULL THEN pg_column_size(c."summary") ELSE octet_length(c."summary"::text) END, 0))::float8 AS bytes FROM calls c
+  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id OFFSET 0) "c" ORDER BY c.started_at, c.id;
+
+-- call-texts.query:segmentsAt
+SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text FROM call_text_segments s WHERE s.project_id = $1 AND EXISTS (
+  SELECT FROM unnest($2::timestamptz[]) t (slot) WHERE s.first_at < t.slot + interval '5 minutes' AND s.last_at >= t.slot)
+  ORDER BY s.segment;
+
+-- call-texts.query:smallSegments
+SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text FROM call_text_segments s
+  WHERE s.project_id = $1 AND s.bits > 0 AND s.calls <= $2::int ORDER BY s.segment;
+
+-- call-texts.query:nextWalk
+SELECT w.project_id, w.before::text FROM call_text_walks w
+  WHERE NOT EXISTS (SELECT FROM call_text_marks m WHERE m.project_id = w.project_id) LIMIT 1;
+
 -- call-usage.query:usageRows
 SELECT row_to_json(t)::text FROM (
   SELECT c."id", c."parent_id", c."trace_id", c."linked_call_id", c."response_id", c."counts_gross", c.is_linked, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,

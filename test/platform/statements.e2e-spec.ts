@@ -294,6 +294,8 @@ const OF_ALL: Record<string, string> = {
   thread_marks: 'are looked for in all projects by the refresher',
   call_slot_marks: 'are looked for in all projects by the refresher',
   project_marks: 'are looked for in all projects by the refresher',
+  call_text_marks: 'are looked for in all projects by the indexer',
+  call_text_walks: 'are looked for in all projects by the indexer',
   trial_marks: 'are looked for in all projects by the refresher',
   retention_policies: 'are looked for in all projects by the sweeper',
   call_indexes: 'are looked for in all projects by the keeper',

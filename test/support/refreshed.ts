@@ -1,4 +1,5 @@
 import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
+import { CallTextsIndexer } from '../../src/tracing/calls/texts/call-texts.indexer.js';
 import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials/kept-trials.refresher.js';
 import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
@@ -9,6 +10,7 @@ const MARKS = {
   threads: [ThreadsRefresher, 'thread_marks'],
   slots: [CallSlotsRefresher, `call_slot_marks WHERE slot < now() - interval '5 minutes'`],
   trials: [KeptTrialsRefresher, 'trial_marks'],
+  texts: [CallTextsIndexer, 'call_text_marks'],
   projects: [ProjectsRefresher, 'project_marks'],
 } as const;
 

@@ -7,7 +7,10 @@
 const HEADER = 20;
 
 /** `oid` of the element type: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat */
-function binaryArray(oid: number, values: readonly (string | null | undefined)[]): Buffer {
+function binaryArray(
+  oid: number,
+  values: readonly (string | Uint8Array | null | undefined)[],
+): Buffer {
   const lengths = values.map((value) =>
     value === null || value === undefined ? -1 : Buffer.byteLength(value),
   );
@@ -21,7 +24,12 @@ function binaryArray(oid: number, values: readonly (string | null | undefined)[]
   let at = HEADER;
   for (const [i, length] of lengths.entries()) {
     at = array.writeInt32BE(length, at);
-    if (length > 0) at += array.write(values[i]!, at);
+    const value = values[i];
+    if (typeof value === 'string') at += array.write(value, at);
+    else if (value) {
+      array.set(value, at);
+      at += length;
+    }
   }
   return array;
 }
@@ -30,3 +38,4 @@ type Values = readonly (string | null | undefined)[];
 
 export const textArray = (values: Values): Buffer => binaryArray(25, values);
 export const jsonArray = (values: Values): Buffer => binaryArray(114, values);
+export const byteaArray = (values: readonly Uint8Array[]): Buffer => binaryArray(17, values);

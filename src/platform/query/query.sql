@@ -242,7 +242,7 @@ BEGIN
   END IF;
   FOR said IN
     SELECT skein_unescaped(substr(m[1], 2, length(m[1]) - 2), kind <> 'json')
-    FROM regexp_matches(input, '"(?:\s|\\[nrt])*(?:[\[{]|\\"|\\u0022)(?:[^"\\]|\\.)*"', 'g') m
+    FROM regexp_matches(input, '"(?:\s|\\[nrt]|\\u00(?:20|0[9aAdD]))*(?:[\[{]|\\"|\\u00(?:22|[57][bB]))(?:[^"\\]|\\.)*"', 'g') m
   LOOP
     IF skein_is_like_json(said) AND skein_says(said, 'json', needle, is_folded, capitals, letters, depth + 1) THEN
       RETURN true;

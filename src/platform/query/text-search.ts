@@ -47,8 +47,11 @@ export function spellings(needle: readonly string[], isFolded: boolean): string 
   if (run.length === 0) return needle.length === 0 ? '' : spelledEscape(needle);
   const spelled = isFolded ? run.map(cases) : run.map((letter) => [letter]);
   const escapes = new Set(spelled.flat().map(escape));
-  return `${spelled.map(oneOf).join('')}|u(?:${[...escapes].join('|')})`;
+  return `${spelled.map(oneOf).join('')}|u(?:${[...escapes, SPELLED_ESCAPE].join('|')})`;
 }
+
+/** Digits of the `\uXXXX` of a backslash, a `u` or a digit: an escape that is itself spelled with escapes. */
+const SPELLED_ESCAPE = '00(?:5[cC]|75|3[0-9]|[46][1-6])';
 
 function longestRun(needle: readonly string[]): readonly string[] {
   let [start, best] = [0, needle.slice(0, 0)];

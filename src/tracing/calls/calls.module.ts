@@ -22,6 +22,8 @@ import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
 import { CallCountsService } from './stats/call-counts.service.js';
 import { CallStatsController } from './stats/call-stats.controller.js';
 import { CallStatsService } from './stats/call-stats.service.js';
+import { CallTextSearch } from './texts/text-search.service.js';
+import { CallTextsIndexer } from './texts/call-texts.indexer.js';
 import { CallMessagesService } from './messages/call-messages.service.js';
 import { CallUsageController } from './usage/call-usage.controller.js';
 import { CallUsageService } from './usage/call-usage.service.js';
@@ -59,6 +61,8 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallUsageService,
     UnreadUsageFiller,
     CallSlotsRefresher,
+    CallTextSearch,
+    CallTextsIndexer,
     CallIndexesService,
     CallIndexesKeeper,
     CallMatchesService,

@@ -10,6 +10,7 @@ import type { Price } from '../../pricing/price-kinds.js';
 import { modelsQuery } from './call-prices.query.js';
 import { KnownRelations, type RelationProbe } from './call-relations.js';
 import { type BuiltinPrices, NeedsPrices, totalCostField } from './cost-field.js';
+import { CallTextSearch } from '../texts/text-search.service.js';
 import type { CallSelection, ReadAhead } from './calls.query.js';
 
 /** Maximum number of models in a request on costs. To price a model for the first time takes some 0.2 ms. */
@@ -22,17 +23,21 @@ const PROBE_MS = 1000;
 /** Reads what a request on calls needs to know before its statement can be compiled. */
 @Injectable()
 export class CallConditions {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly texts: CallTextSearch,
+  ) {}
 
   /**
-   * Compiles a request. Separate statements first read the calls that fulfil relations, and the models of the calls in
-   * question if a condition names their cost. Calls that are stored between the statements may be left out, as if they
-   * arrived later. Prices of the project are read with the calls themselves.
+   * Compiles a request. Separate statements first find the calls that may say the texts of the query, and those that
+   * fulfil relations. They also read the models of the calls in question if a condition names their cost. Calls that
+   * are stored between the statements may be left out, as if they arrived later. Prices are read with the calls.
    * @throws ApiError `too_large`, InvalidQuery
    */
   async compiled<T>(request: CallSelection, compile: (ahead: ReadAhead) => T): Promise<T> {
     const relations = new KnownRelations(request.filter?.trace_ids);
-    let ahead: ReadAhead = { relations };
+    const candidates = await this.texts.few(request);
+    let ahead: ReadAhead = { relations, candidates };
     for (;;) {
       try {
         const made = compile(ahead);
@@ -42,7 +47,7 @@ export class CallConditions {
       } catch (error) {
         if (!(error instanceof NeedsPrices) || ahead.prices) throw error;
         relations.take();
-        ahead = { relations, prices: await this.prices(request) };
+        ahead = { relations, candidates, prices: await this.prices(request) };
       }
     }
   }

@@ -51,7 +51,8 @@ function foundCalls(request: CallsQueryDto, { part, ahead }: ListOptions): Sql {
       },
     );
   }
-  if (!part && isNearby(request) && lastRow(list) <= NEAR) return nearPage(list);
+  if (!part && !ahead?.candidates && isNearby(request) && lastRow(list) <= NEAR)
+    return nearPage(list);
   if (!offset) return sql`${calls} AND ${isBehind} ${page}`;
   return laterPage(list, among);
 }

@@ -7,6 +7,7 @@ import type { CallsQueryDto } from '../calls.dto.js';
 import { indexesQuery } from '../indexes/call-indexes.query.js';
 import { callRows, isPlainPage } from './call-lists.query.js';
 import { CallConditions } from './call-conditions.service.js';
+import { CallTextSearch } from '../texts/text-search.service.js';
 import type { ReadAhead } from './calls.query.js';
 import {
   documentSearch,
@@ -25,6 +26,7 @@ export class CallLists {
   constructor(
     private readonly database: Database,
     private readonly conditions: CallConditions,
+    private readonly texts: CallTextSearch,
   ) {}
 
   /** Returns batches of calls in the form that `jsonLines` and `jsonArray` take. */
@@ -67,11 +69,12 @@ export class CallLists {
     try {
       for (let size = FIRST_PART; ;) {
         const began = performance.now();
-        const { calls, until } = await this.part(search, from, size, owner);
-        const isLast = calls < size;
+        const step = { from, size, owner };
+        const part = knownPart(ahead) ?? (await this.part(request, search, step));
+        const { calls, until, isLast, candidates } = part;
         const rows = callRows(Object.assign(request, { limit: wanted }), {
           part: isWithin(search, from, isLast ? null : until),
-          ahead,
+          ahead: { ...ahead, candidates },
         });
         const batches = await this.database.stream(rows.query, {
           owner,
@@ -86,21 +89,42 @@ export class CallLists {
         [from, looked] = [until, looked + calls];
         const now = performance.now();
         if (now - found > readMs) throw new TookTooLong();
-        if (now - began < QUICK_PART_MS) size = Math.min(4 * size, LARGEST_PART);
+        size = nextSize(size, now - began);
       }
     } catch (error) {
       throw error instanceof TookTooLong ? searchStoppedError(search, looked, from) : error;
     }
   }
 
+  /** Finds the next part: by the index of texts if it helps, else the next `size` calls. */
   private async part(
+    request: CallsQueryDto,
     search: DocumentSearch,
-    from: string | null,
-    calls: number,
-    owner: string,
-  ): Promise<SearchPart> {
-    const query = partQuery(search, from, calls);
+    { from, size, owner }: { from: string | null; size: number; owner: string },
+  ): Promise<SearchPart & { isLast: boolean; candidates?: readonly string[] }> {
+    const { isDescending } = search;
+    const step = { isDescending, from: from === null ? null : microsOf(from), most: size / 4 };
+    const found = await this.texts.find(request, step, owner);
+    if (found) {
+      const { ids: candidates, until } = found;
+      const reached = until === null ? null : timeOf(until);
+      return { calls: candidates.length, until: reached, isLast: until === null, candidates };
+    }
+    const query = partQuery(search, from, size);
     const [part] = await this.database.query(query, { owner, long: 'read' });
-    return part!;
+    return { ...part!, isLast: part!.calls < size };
   }
 }
+
+const nextSize = (size: number, ms: number) =>
+  ms < QUICK_PART_MS ? Math.min(4 * size, LARGEST_PART) : size;
+
+/** Returns the only part of a search of which all candidates are known. */
+const knownPart = ({ candidates }: ReadAhead) =>
+  candidates && { calls: candidates.length, until: null, isLast: true, candidates };
+
+/** Converts a time of an answer to microseconds since 1970, and back. */
+const microsOf = (time: string) =>
+  1000 * Date.parse(`${time.slice(0, 23)}Z`) + Number(time.slice(23, 26));
+const timeOf = (micros: number) =>
+  `${new Date(Math.floor(micros / 1000)).toISOString().slice(0, 23)}${String(micros - 1000 * Math.floor(micros / 1000)).padStart(3, '0')}Z`;

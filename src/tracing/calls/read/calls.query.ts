@@ -23,6 +23,7 @@ import {
   mostBytes,
   wireTime,
 } from '../../../platform/query/columns.js';
+import { textArray } from '../../../platform/query/binary-array.js';
 import { compile } from '../../../platform/query/expression.js';
 import {
   allOf,
@@ -296,9 +297,10 @@ export const fieldText = (projectId: string, name: string, path: string) =>
  */
 export const isMatch = (
   { project_id, filter, query, expand_columns }: CallSelection,
-  { prices, relations }: ReadAhead = {},
+  { prices, relations, candidates }: ReadAhead = {},
 ): Sql =>
   allOf(
+    candidates && sql`c.id = ANY(ARRAY(SELECT unnest(${textArray(candidates)}::text[])))`,
     filter && isFiltered(filter, project_id),
     query &&
       compile(
@@ -312,6 +314,8 @@ export const isMatch = (
 export interface ReadAhead {
   prices?: BuiltinPrices;
   relations?: KnownRelations;
+  /** Ids of calls. No other call says what the query looks for. */
+  candidates?: readonly string[];
 }
 
 export type CallSelection = Pick<

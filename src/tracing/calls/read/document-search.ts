@@ -115,7 +115,7 @@ export function conditions(query: object | null | undefined): unknown[] {
 
 const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'];
 
-const isInDocument = (field: unknown): field is string =>
+export const isInDocument = (field: unknown): field is string =>
   typeof field === 'string' &&
   DOCUMENTS.includes(field.split('.', 1)[0]!) &&
   !`${field}.`.startsWith(derivedField(''));

@@ -1,0 +1,213 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import { groupBy } from '../../../platform/query/grouping.js';
+import { sql } from '../../../platform/query/sql.js';
+import type { CallSelection } from '../read/calls.query.js';
+import {
+  IDS_OF_ROW,
+  type IdsKey,
+  idsQuery,
+  idTimes,
+  marksOf,
+  MAX_WAITING,
+  partsQuery,
+  type SegmentTimes,
+  segmentTimes,
+  walkOf,
+} from './call-texts.query.js';
+import { callsWith, partOf } from './text-segment.js';
+import { type WantedTexts, wantedTexts } from './wanted-texts.js';
+
+/** Number of parts that are read at once. */
+const PARTS_AT_ONCE = 2000;
+/** A request for at most so many candidates is one statement. */
+const FEW = 1000;
+
+/** One step of a search through time. Times are microseconds since 1970. */
+interface TextStep {
+  isDescending: boolean;
+  /** Calls up to here were looked at. Null before the first step. */
+  from: number | null;
+  /** The step ends when it has so many candidates. */
+  most: number;
+}
+
+/** Calls that may say what is wanted. All others do not say it. */
+export interface TextCandidates {
+  ids: string[];
+  /** The step looked at calls up to here. Null if it looked at all. */
+  until: number | null;
+}
+
+interface Candidate extends IdsKey {
+  /** Numbers of the calls in the row. */
+  places: number[];
+  first: number;
+  last: number;
+}
+
+const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
+
+/** Finds the calls that may say something, by the index of texts and the calls that wait for it. */
+@Injectable()
+export class CallTextSearch {
+  constructor(private readonly database: Database) {}
+
+  /** Returns the ids of all calls that may match, or undefined if the index does not help or they are many. */
+  async few(request: CallSelection): Promise<string[] | undefined> {
+    const found = await this.find(request, { isDescending: true, from: null, most: FEW });
+    return found?.until === null ? found.ids : undefined;
+  }
+
+  /** Returns null if the index cannot help. It needs a snapshot of its own, so it does not help in a transaction. */
+  async find(
+    request: CallSelection,
+    step: TextStep,
+    owner?: string,
+  ): Promise<TextCandidates | null> {
+    const wanted = this.database.inTransaction ? null : wantedTexts(request);
+    if (!wanted) return null;
+    return this.database.transaction({ owner, long: 'read' }, async () => {
+      await this.database.query(SNAPSHOT);
+      return this.candidates(request.project_id, wanted, step);
+    });
+  }
+
+  private async candidates(
+    projectId: string,
+    wanted: WantedTexts,
+    step: TextStep,
+  ): Promise<TextCandidates | null> {
+    const [walk] = await this.database.query(walkOf(projectId));
+    if (walk && !(walk.before !== null && wanted.since >= Number(walk.before))) return null;
+    const marks = await this.database.query(marksOf(projectId));
+    const waiting = new Set(marks.flatMap(({ call_ids }) => call_ids));
+    if (waiting.size > MAX_WAITING) return null;
+    const order = new StepOrder(step);
+    const segments = (await this.database.query(segmentTimes(projectId)))
+      .map(({ first, last, ...one }) => ({ ...one, first: Number(first), last: Number(last) }))
+      .filter((one) => one.first <= wanted.until && one.last >= wanted.since && order.isAhead(one))
+      .toSorted(order.compare);
+    const found: Candidate[] = [];
+    let [looked, count] = [0, 0];
+    while (looked < segments.length && !order.isEnough(count, segments[looked])) {
+      const next = segments.slice(looked, looked + segmentsAtOnce(wanted));
+      looked += next.length;
+      for (const one of await this.rowsIn(projectId, wanted, next)) {
+        found.push(one);
+        count += one.places.length;
+      }
+    }
+    const rows = (await this.timed(projectId, found))
+      .filter((one) => order.isAhead(one))
+      .toSorted(order.compare);
+    let taken = 0;
+    for (
+      let held = 0;
+      taken < rows.length && !order.isEnough(held, rows[taken], segments[looked]);
+      taken++
+    )
+      held += rows[taken]!.places.length;
+    const ids = await this.idsOf(projectId, rows.slice(0, taken));
+    return {
+      ids: [...new Set([...ids, ...waiting])],
+      until: order.before(rows[taken], segments[looked]),
+    };
+  }
+
+  /** Returns the rows of ids with calls that have the grams. Their times are not known yet. */
+  private async rowsIn(
+    projectId: string,
+    { alternatives }: WantedTexts,
+    segments: readonly Pick<SegmentTimes, 'segment' | 'bits' | 'calls'>[],
+  ): Promise<Candidate[]> {
+    const grams = [...new Set(alternatives.flat())];
+    const keys = segments.flatMap(({ segment, bits }) =>
+      bits === 0
+        ? []
+        : [...new Set(grams.map((gram) => partOf(gram, bits)))].map((part) => ({ segment, part })),
+    );
+    const parts = groupBy(
+      await this.database.query(partsQuery(projectId, keys)),
+      ({ segment }) => segment,
+    );
+    return segments.flatMap(({ segment, bits, calls: count }) => {
+      const ofSegment = new Map(parts.get(segment)?.map(({ part, bytes }) => [part, bytes]));
+      const calls = new Set(
+        bits === 0
+          ? Array(count).keys()
+          : alternatives.flatMap((all) => [...callsWith(all, bits, ofSegment)]),
+      );
+      const rows = groupBy(calls, (call) => Math.floor(call / IDS_OF_ROW));
+      return [...rows].map(([row, all]) => ({
+        segment,
+        row,
+        places: all.map((call) => call % IDS_OF_ROW),
+        first: 0,
+        last: 0,
+      }));
+    });
+  }
+
+  private async timed(projectId: string, rows: readonly Candidate[]): Promise<Candidate[]> {
+    if (rows.length === 0) return [];
+    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+    const times = await this.database.query(idTimes(projectId, rows));
+    return times.map(({ first, last, ...key }) => ({
+      ...byKey.get(keyOf(key))!,
+      first: Number(first),
+      last: Number(last),
+    }));
+  }
+
+  private async idsOf(projectId: string, rows: readonly Candidate[]): Promise<string[]> {
+    if (rows.length === 0) return [];
+    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+    const found = await this.database.query(idsQuery(projectId, rows));
+    return found.flatMap(({ ids, ...key }) =>
+      byKey.get(keyOf(key))!.places.map((place) => ids[place]!),
+    );
+  }
+}
+
+const keyOf = ({ segment, row }: IdsKey) => `${segment} ${row}`;
+
+const segmentsAtOnce = ({ alternatives }: WantedTexts) =>
+  Math.max(1, Math.floor(PARTS_AT_ONCE / alternatives.flat().length));
+
+interface Times {
+  first: number;
+  last: number;
+}
+
+/** The order in which a step looks at segments and rows: from one end of time to the other. */
+class StepOrder {
+  constructor(private readonly step: TextStep) {}
+
+  readonly compare = (a: Times, b: Times): number =>
+    this.step.isDescending ? b.last - a.last : a.first - b.first;
+
+  /** False for times at which earlier steps have looked already. */
+  isAhead({ first, last }: Times): boolean {
+    const { from, isDescending } = this.step;
+    return from === null || (isDescending ? first < from : last > from);
+  }
+
+  /** True if the step may end before `next`. It must get ahead of the step before. */
+  isEnough(count: number, ...next: (Times | undefined)[]): boolean {
+    const end = this.before(...next);
+    const { from, isDescending, most } = this.step;
+    return (
+      count >= most && end !== null && (from === null || (isDescending ? end < from : end > from))
+    );
+  }
+
+  /** Returns the time up to which everything was looked at, if these come next. */
+  before(...next: (Times | undefined)[]): number | null {
+    const left = next.filter((one) => one !== undefined);
+    if (left.length === 0) return null;
+    return this.step.isDescending
+      ? Math.max(...left.map(({ last }) => last)) + 1
+      : Math.min(...left.map(({ first }) => first)) - 1;
+  }
+}
