@@ -38,8 +38,8 @@ function beginsLikeJson(text: string, from: number): boolean {
     const c = text.charCodeAt(at);
     if (c === OPEN_BRACKET || c === OPEN_BRACE) return true;
     if (c === BACKSLASH) {
-      const [escape] = /^(?:[nrt]|u00(?:20|0[9ad]))/i.exec(text.slice(at + 1, at + 6)) ?? [];
-      if (!escape) return /^(?:"|u00(?:22|[57]b))/i.test(text.slice(at + 1, at + 6));
+      const [escape] = /^(?:[nrt]|u00(?:20|0[9adAD]))/.exec(text.slice(at + 1, at + 6)) ?? [];
+      if (!escape) return /^(?:"|u00(?:22|[57][bB]))/.test(text.slice(at + 1, at + 6));
       at += 1 + escape.length;
     } else if (isSpace(c)) at++;
     else return false;
