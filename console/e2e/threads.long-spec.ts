@@ -212,4 +212,23 @@ describeConsole('the page of threads', () => {
     const page = await console.open('/p/acme/empty/threads');
     await page.getByText('No threads yet').waitFor();
   });
+
+  it('finds threads by what their calls say', async () => {
+    const { status } = await console.app.post(
+      `/v2/${PROJECT}/calls/complete`,
+      `{"batch":[${JSON.stringify(aTurn('weather', 0, {})).replace('Question 0', String.raw`\u660e\u5929\u4e0b\u96e8\u5417`)}]}`,
+    );
+    expect(status).toBe(200);
+    const page = await console.open(`/p/${PROJECT}/threads`);
+    const box = page.getByRole('searchbox', { name: 'Search what calls say' });
+    await box.fill('明天下雨');
+    await box.press('Enter');
+    await page.getByRole('link', { name: 'thread-1' }).waitFor({ state: 'detached' });
+    expect(await names(page)).toEqual(['weather']);
+    expect(new URL(page.url()).searchParams.get('q')).toBe('明天下雨');
+    await box.fill('nobody said this');
+    await box.press('Enter');
+    await page.getByText('No thread matches').waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
 });

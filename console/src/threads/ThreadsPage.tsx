@@ -1,11 +1,12 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { keys } from '../api/keys.ts';
 import { useLiveList } from '../api/live-list.ts';
 import { noteProject } from '../api/recent-projects.ts';
 import { withSource } from '../api/sources.ts';
 import { visible } from '../json/visible-text.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
+import controls from '../ui/controls.module.css';
 import { count, duration } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
@@ -23,16 +24,16 @@ export function ThreadsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
   const search = route.useSearch();
-  const { sort = 'last_updated', up, source = 'production' } = search;
+  const { q, sort = 'last_updated', up, source = 'production' } = search;
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
   const { pages, rows, hasTicked, isLater, goOn, toTop, table } = useLiveList<Thread>({
-    queryKey: keys.threads(project, { sort, up, source }),
+    queryKey: keys.threads(project, { q, sort, up, source }),
     project,
     isLive: true,
     isScrolled: scrollPosition('Threads') > 0,
     pageSize: THREADS,
-    read: (behind, signal) => readThreads({ project, sort, up, source, behind }, signal),
+    read: (behind, signal) => readThreads({ project, q, sort, up, source, behind }, signal),
   });
   const { data, error, isPending, refetch } = pages;
   const by = (field: Sort, title: string) => (
@@ -44,6 +45,7 @@ export function ThreadsPage() {
       onClick={() =>
         void navigate({
           search: {
+            ...(q !== undefined && { q }),
             ...(search.source && { source }),
             sort: field,
             ...(field === sort && !up && { up: true as const }),
@@ -111,6 +113,13 @@ export function ThreadsPage() {
       onRetry={() => void refetch()}
       actions={
         <>
+          <SearchBox
+            value={q ?? ''}
+            onSearch={(next) => {
+              const { q: _, ...rest } = search;
+              void navigate({ search: next === '' ? rest : { ...rest, q: next } });
+            }}
+          />
           <SourceSelect
             value={source}
             onChoose={(chosen) => void navigate({ search: withSource(search, chosen) })}
@@ -136,20 +145,15 @@ export function ThreadsPage() {
     >
       {isPending && <Skeleton rows={24} />}
       {data && rows.length === 0 && (
-        <EmptyState title="No threads yet">
-          <p>
-            A call with a <code>thread_id</code> whose <code>turn_id</code> is its own id is a turn
-            of that thread.
-          </p>
-          <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
-            Connect an application
-          </Link>
-          {source !== 'all' && (
-            <Button onClick={() => void navigate({ search: { ...search, source: 'all' } })}>
-              Show all sources
-            </Button>
-          )}
-        </EmptyState>
+        <NoThreads
+          project={project}
+          isSearched={q !== undefined}
+          onAll={
+            source === 'all'
+              ? undefined
+              : () => void navigate({ search: { ...search, source: 'all' } })
+          }
+        />
       )}
       {rows.length > 0 && (
         <VirtualTable
@@ -169,3 +173,55 @@ export function ThreadsPage() {
     </Page>
   );
 }
+
+/** Searches the threads for what their calls say, once the reader presses Enter. */
+function SearchBox({ value, onSearch }: { value: string; onSearch: (text: string) => void }) {
+  const [text, setText] = useState(value);
+  return (
+    <form
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSearch(text.trim());
+      }}
+    >
+      <input
+        type="search"
+        aria-label="Search what calls say"
+        placeholder="Search what was said"
+        className={controls['input']}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+    </form>
+  );
+}
+
+/** Says why the list is empty, and what to do. */
+const NoThreads = ({
+  project,
+  isSearched,
+  onAll,
+}: {
+  project: string;
+  isSearched: boolean;
+  /** Shows the threads of all sources. */
+  onAll: (() => void) | undefined;
+}) => (
+  <EmptyState title={isSearched ? 'No thread matches' : 'No threads yet'}>
+    {isSearched ? (
+      <p>No call of a thread says this.</p>
+    ) : (
+      <>
+        <p>
+          A call with a <code>thread_id</code> whose <code>turn_id</code> is its own id is a turn of
+          that thread.
+        </p>
+        <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
+          Connect an application
+        </Link>
+      </>
+    )}
+    {onAll && <Button onClick={onAll}>Show all sources</Button>}
+  </EmptyState>
+);

@@ -10,28 +10,59 @@ export type Thread = Schema<'ThreadDto'>;
 /** Threads of one page of the list. */
 export const THREADS = 200;
 
+/** A search lists the threads of at most so many calls, the newest ones. The service takes so many threads. */
+const MOST_FOUND = 1000;
+
+/** Reads which threads have calls that say a text, in any case. */
+async function threadsSaying(project_id: string, text: string, signal: AbortSignal) {
+  const says = ['inputs', 'output', 'exception'].map((field) => ({
+    $contains: {
+      input: { $getField: field },
+      substr: { $literal: text },
+      case_insensitive: true,
+    },
+  }));
+  const isInThread = { $ne: [{ $getField: 'thread_id' }, { $literal: null }] };
+  const request = {
+    project_id,
+    query: { $expr: { $and: [isInThread, { $or: says }] } },
+    columns: ['thread_id'],
+    sort_by: [
+      { field: 'started_at', direction: 'desc' as const },
+      { field: 'id', direction: 'desc' as const },
+    ],
+    limit: MOST_FOUND,
+  };
+  const calls = await allLines('/calls/stream_query', request, signal);
+  return [...new Set(calls.map(({ thread_id }) => thread_id as string))];
+}
+
 /** Reads a page of threads, from the beginning or from behind a thread. */
-export const readThreads = (
+export const readThreads = async (
   {
     project,
+    q,
     sort,
     up,
     source,
     behind,
   }: {
     project: string;
+    q: string | undefined;
     sort: Sort;
     up: true | undefined;
     source: Source;
     behind: Thread | undefined;
   },
   signal: AbortSignal,
-): Promise<Thread[]> =>
-  allLines(
+): Promise<Thread[]> => {
+  const thread_ids = q === undefined ? undefined : await threadsSaying(project, q, signal);
+  if (thread_ids?.length === 0) return [];
+  return allLines(
     '/threads/stream_query',
     {
       project_id: project,
-      filter: sourceFilter(source),
+      filter: { ...sourceFilter(source), ...(thread_ids && { thread_ids }) },
       sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
       limit: THREADS,
       ...(behind && {
@@ -40,6 +71,7 @@ export const readThreads = (
     },
     signal,
   );
+};
 
 /** Reads the turns of a thread in pages, oldest first. */
 export const threadQuery = (project: string, threadId: string) =>

@@ -1,3 +1,4 @@
+import { textIn } from '../api/search.ts';
 import { sourceIn, type SourceSearch } from '../api/sources.ts';
 
 const SORTS = [
@@ -12,12 +13,20 @@ export type Sort = (typeof SORTS)[number];
 
 export interface ThreadsSearch extends SourceSearch {
   sort?: Sort;
+  /** A text that calls of the threads say. */
+  q?: string;
   /** Ascending order; descending when absent. */
   up?: true;
 }
 
 export function threadsSearch(search: Record<string, unknown>): ThreadsSearch {
   const { sort, up } = search;
+  const q = textIn(search['q']);
   const known = SORTS.find((name) => name === sort);
-  return { ...(known && { sort: known }), ...(up === true && { up }), ...sourceIn(search) };
+  return {
+    ...(q && { q }),
+    ...(known && { sort: known }),
+    ...(up === true && { up }),
+    ...sourceIn(search),
+  };
 }
