@@ -31,7 +31,7 @@ describeConsole('what a call says', () => {
 
   it.each([1440, 390])('is found, marked and opened, %i px wide', async (width) => {
     const page = await console.open(`/p/${PROJECT}/traces`, { width });
-    await page.getByRole('link', { name: 'rain' }).waitFor();
+    await page.getByRole('link', { name: 'rain', exact: true }).waitFor();
     expect(await page.getByRole('columnheader', { name: 'Match' }).count()).toBe(0);
     const box = page.getByRole('combobox', { name: 'Filter' });
     await box.fill(SENTENCE);
