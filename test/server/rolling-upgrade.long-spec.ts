@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { isDocumented } from '../support/answers.js';
@@ -54,6 +55,7 @@ const env = {
   BOOTSTRAP_API_KEY: key,
   SHUTDOWN_DELAY_SECONDS: '1',
   TRAINER_LEASE_SECONDS: '600',
+  EXPORT_URL: pathToFileURL(join(folder.path, 'exported')).href,
 };
 let old: string;
 let next: string;
