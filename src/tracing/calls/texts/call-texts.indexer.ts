@@ -4,8 +4,10 @@ import { Database } from '../../../platform/database/database.js';
 import { MarksRefresher } from '../../../platform/database/marks-refresher.js';
 import { Schedule } from '../../../platform/database/schedule.js';
 import { groupBy } from '../../../platform/query/grouping.js';
+import { SLOT_MS } from '../stats/call-slots.query.js';
 import {
   allSegments,
+  erasingMarks,
   hasCalls,
   idsInsert,
   idsOf,
@@ -49,7 +51,9 @@ const MANY = 1000;
 /** Held by the one replica that marks calls of older builds. */
 const WALK_LOCK = oneLock(0x7478_776b);
 const WALK_EVERY_MS = 5000;
-const WALKED_CALLS = 5000;
+const WALKED_CALLS = 16_384;
+/** Time after which a project lets others go on. Segments that may hold erased calls wait for its next turn. */
+const REMOVE_MS = 5000;
 
 /**
  * Indexes the texts of calls that were written, and removes erased calls from the index. The marks are deleted first,
@@ -121,7 +125,14 @@ export class CallTextsIndexer extends MarksRefresher {
       }
     }
     const slots = [...new Map([...gone.values()].map((slot) => [+slot, slot])).values()];
+    const end = performance.now() + REMOVE_MS;
     for (const segment of await this.database.query(segmentsAt(projectId, slots))) {
+      if (performance.now() > end) {
+        const from = Date.parse(segment.first_at) - SLOT_MS;
+        const left = [...gone].filter(([, slot]) => +slot > from);
+        await this.database.query(erasingMarks(projectId, left));
+        return;
+      }
       const calls = await this.callsOf(projectId, segment);
       if (calls.some(({ id }) => gone.has(id))) await this.merge(projectId, [segment], gone);
     }

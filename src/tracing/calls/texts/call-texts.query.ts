@@ -33,6 +33,13 @@ export const marksTake = (projectId: string, calls: number) => sql<{
     WHERE m.before < ${calls}::bigint))
   RETURNING slot, call_ids, is_erasing`;
 
+/** Marks calls whose bytes were erased. */
+export const erasingMarks = (projectId: string, calls: readonly (readonly [string, Date])[]) => sql`
+  INSERT INTO call_text_marks (project_id, slot, call_ids, is_erasing)
+  SELECT ${projectId}, c.slot, array_agg(c.id), true
+  FROM unnest(${textArray(calls.map(([id]) => id))}::text[], ${calls.map(([, slot]) => slot)}::timestamptz[]) AS c (id, slot)
+  GROUP BY c.slot`;
+
 const NAMES = join(['op_name', 'display_name', 'exception'].map(columnOfCall));
 const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'].map(columnOfCall);
 
@@ -126,7 +133,7 @@ const SEGMENT = sql`s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text,
 export const segmentsAt = (projectId: string, slots: readonly Date[]) => sql<TextSegment>`
   SELECT ${SEGMENT} FROM call_text_segments s WHERE s.project_id = ${projectId} AND EXISTS (
     SELECT FROM unnest(${slots}::timestamptz[]) t (slot) WHERE s.first_at < t.slot + ${SLOT} AND s.last_at >= t.slot)
-  ORDER BY s.segment`;
+  ORDER BY s.first_at, s.segment`;
 
 /** Selects segments with at most so many calls, except those of large calls. */
 export const smallSegments = (projectId: string, calls: number) => sql<TextSegment>`
@@ -168,8 +175,13 @@ export const allSegments = (projectId: string) => sql<{ segment: string }>`
 /** Most calls that wait for the index while it is used. A reader looks at each of them. */
 export const MAX_WAITING = 20_000;
 
+/** Counts the calls that wait, up to `MAX_WAITING`. */
+export const waitingCount = (projectId: string) => sql<{ calls: number }>`
+  SELECT coalesce(sum(cardinality(m.call_ids)), 0)::float8 AS calls
+  FROM (SELECT m.call_ids FROM call_text_marks m WHERE m.project_id = ${projectId} LIMIT ${MAX_WAITING + 1}::bigint) m`;
+
 export const marksOf = (projectId: string) => sql<{ call_ids: string[] }>`
-  SELECT m.call_ids FROM call_text_marks m WHERE m.project_id = ${projectId} LIMIT ${MAX_WAITING}::bigint`;
+  SELECT m.call_ids FROM call_text_marks m WHERE m.project_id = ${projectId}`;
 
 /** Selects the microseconds of the start from which on all calls are indexed or marked. Null if no calls are. */
 export const walkOf = (projectId: string) => sql<{ before: string | null }>`

@@ -13,13 +13,14 @@ import {
   partsQuery,
   type SegmentTimes,
   segmentTimes,
+  waitingCount,
   walkOf,
 } from './call-texts.query.js';
 import { callsWith, partOf } from './text-segment.js';
 import { type WantedTexts, wantedTexts } from './wanted-texts.js';
 
 /** Number of parts that are read at once. */
-const PARTS_AT_ONCE = 2000;
+const PARTS_AT_ONCE = 500;
 /** A request for at most so many candidates is one statement. */
 const FEW = 1000;
 
@@ -80,9 +81,10 @@ export class CallTextSearch {
   ): Promise<TextCandidates | null> {
     const [walk] = await this.database.query(walkOf(projectId));
     if (walk && !(walk.before !== null && wanted.since >= Number(walk.before))) return null;
+    const [wait] = await this.database.query(waitingCount(projectId));
+    if (wait!.calls > MAX_WAITING) return null;
     const marks = await this.database.query(marksOf(projectId));
     const waiting = new Set(marks.flatMap(({ call_ids }) => call_ids));
-    if (waiting.size > MAX_WAITING) return null;
     const order = new StepOrder(step);
     const segments = (await this.database.query(segmentTimes(projectId)))
       .map(({ first, last, ...one }) => ({ ...one, first: Number(first), last: Number(last) }))
