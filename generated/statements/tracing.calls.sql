@@ -1995,7 +1995,7 @@ SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, c.by
 -- call-texts.query:segmentsAt
 SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text FROM call_text_segments s WHERE s.project_id = $1 AND EXISTS (
   SELECT FROM unnest($2::timestamptz[]) t (slot) WHERE s.first_at < t.slot + interval '5 minutes' AND s.last_at >= t.slot)
-  ORDER BY s.segment;
+  ORDER BY s.first_at, s.segment;
 
 -- call-texts.query:smallSegments
 SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text FROM call_text_segments s

@@ -203,13 +203,13 @@ function done({ status, text, body }: Answer): any {
 
 /**
  * A digest of each table, of one project or of all. Left out are tables that change in the background: statistics of
- * threads and calls, kept trials, the audit (which notes uses of keys), uses of projects, the list of processes, and
- * retention's clock and files of exports.
+ * threads and calls, the index of texts, kept trials, the audit (which notes uses of keys), uses of projects, the list
+ * of processes, and retention's clock and files of exports.
  */
 export async function contents(app: TestApp, project?: string): Promise<Record<string, string>> {
   const tables = await app.query<{ name: string }>(`
     SELECT table_name AS name FROM information_schema.columns
-    WHERE table_schema = 'public' AND NOT starts_with(table_name, 'citus_') AND table_name NOT IN ('threads', 'thread_marks', 'call_slots', 'call_slot_models', 'call_slot_marks', 'kept_trials', 'trial_marks', 'projects', 'project_marks', 'audit_events', 'gateway_processes', 'project_uses', 'retention_clock', 'exported_files')
+    WHERE table_schema = 'public' AND NOT starts_with(table_name, 'citus_') AND table_name NOT IN ('threads', 'thread_marks', 'call_slots', 'call_slot_models', 'call_slot_marks', 'call_text_marks', 'call_text_segments', 'call_text_parts', 'call_text_ids', 'kept_trials', 'trial_marks', 'projects', 'project_marks', 'audit_events', 'gateway_processes', 'project_uses', 'retention_clock', 'exported_files')
     GROUP BY table_name HAVING ${project ? `'project_id' = ANY(array_agg(column_name::text))` : 'TRUE'}`);
   const hashes = tables.map(
     ({ name }) => `(SELECT md5(string_agg(t::text, '' ORDER BY t::text)) FROM "${name}" t
