@@ -202,9 +202,9 @@ function done({ status, text, body }: Answer): any {
 }
 
 /**
- * A digest of each table, of one project or of all. Left out are tables that change in the background: statistics of
- * threads and calls, the index of texts, kept trials, the audit (which notes uses of keys), uses of projects, the list
- * of processes, and retention's clock and files of exports.
+ * A digest of each table, of one project or of all. It leaves out tables that change in the background: statistics of
+ * threads and calls, the index of texts, kept trials, and files of exports. The same holds for the audit (which notes
+ * uses of keys), uses of projects, the list of processes, and retention's clock.
  */
 export async function contents(app: TestApp, project?: string): Promise<Record<string, string>> {
   const tables = await app.query<{ name: string }>(`
