@@ -43,15 +43,16 @@ export class TextRows implements RowBatcher<string[]> {
 }
 
 /**
- * Collects the first value of each row of a page, a JSON text, as bytes. The query reads one row more than the page
- * has, which only sets `hasMore`.
+ * Collects the first value of each row, a JSON text, as bytes. Decoding a text of 30 MiB, and encoding it again, would
+ * block the event loop for 0.2 s. With `limit` the query reads one row more than the page has, which only sets
+ * `hasMore`.
  */
-export class PageRows implements RowBatcher<{ bytes: Buffer; ends: number[] }> {
+export class ByteRows implements RowBatcher<{ bytes: Buffer; ends: number[] }> {
   private count = 0;
   private parts: Buffer[] = [];
   private ends: number[] = [];
 
-  constructor(private readonly limit: number) {}
+  constructor(private readonly limit = Infinity) {}
 
   get hasMore(): boolean {
     return this.count > this.limit;
@@ -60,19 +61,19 @@ export class PageRows implements RowBatcher<{ bytes: Buffer; ends: number[] }> {
   add(bytes: Buffer, start: number): void {
     if (++this.count > this.limit) return;
     const from = start + 6;
-    const text = Buffer.from(bytes.subarray(from, from + bytes.readInt32BE(start + 2)));
-    this.parts.push(text, BEHIND);
-    this.ends.push((this.ends.at(-1) ?? -1) + text.length + BEHIND.length);
+    const length = bytes.readInt32BE(start + 2);
+    const text = Buffer.allocUnsafe(length + 1);
+    bytes.copy(text, 0, from, from + length);
+    this.parts.push(text);
+    this.ends.push((this.ends.at(-1) ?? -1) + text.length);
   }
 
   take(): { bytes: Buffer; ends: number[] } {
     const { parts, ends } = this;
     [this.parts, this.ends] = [[], []];
-    return { bytes: Buffer.concat(parts), ends };
+    return { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts), ends };
   }
 }
-/** Space for a separator behind each text. */
-const BEHIND = Buffer.from(' ');
 
 interface RowStreamOptions {
   slot: ConnectionSlot;

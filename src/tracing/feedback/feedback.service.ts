@@ -12,6 +12,7 @@ import { parseRef } from '../../platform/http/refs.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { groupBy } from '../../platform/query/grouping.js';
 import { Database } from '../../platform/database/database.js';
+import { ByteRows } from '../../platform/database/row-stream.js';
 import { sql } from '../../platform/query/sql.js';
 import { AnnotationQueue } from '../annotation/annotation-queue.entity.js';
 import { feedbackOfHold } from '../held-parts.query.js';
@@ -200,7 +201,7 @@ export class FeedbackService {
   }
 
   stream(request: FeedbackQueryDto): Promise<Readable> {
-    return this.database.stream(feedbackQuery(request));
+    return this.database.stream(feedbackQuery(request), { rows: new ByteRows() });
   }
 
   async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {

@@ -11,7 +11,7 @@ import { KeyUses } from '../../audit/key-uses.js';
 import { CONFIG, type Config } from '../../config/config.js';
 import { lock } from '../../database/advisory-locks.js';
 import { Database } from '../../database/database.js';
-import { PageRows } from '../../database/row-stream.js';
+import { ByteRows } from '../../database/row-stream.js';
 import { ApiError } from '../../errors.js';
 import { ownerEntity } from '../../process/fair-queue.js';
 import type { Role } from '../../roles.js';
@@ -314,7 +314,7 @@ export class KeysService {
     after: string | null,
     limit: number,
   ): Promise<{ keys: Readable; hasMore: () => boolean }> {
-    const rows = new PageRows(limit);
+    const rows = new ByteRows(limit);
     const query = keysWithin(scopes, after, limit + 1);
     const keys = await this.database.stream(query, { rows, firstBatch: FIRST_KEYS });
     return { keys, hasMore: () => rows.hasMore };

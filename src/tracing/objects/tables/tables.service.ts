@@ -6,6 +6,7 @@ import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { valueAt } from '../../../platform/json/json-text.js';
 import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { Database } from '../../../platform/database/database.js';
+import { ByteRows } from '../../../platform/database/row-stream.js';
 import { assertExpected, objectDigest, tableDigest } from '../digests/digest.js';
 import { isLarge, largeDigest } from '../digests/large-digest.js';
 import {
@@ -116,7 +117,8 @@ export class TablesService {
   }
 
   stream(query: TableQueryDto): Promise<Readable> {
-    return this.database.stream(tableRowsQuery(query), { maxBatch: STREAMED_AT_ONCE });
+    const rows = new ByteRows();
+    return this.database.stream(tableRowsQuery(query), { rows, maxBatch: STREAMED_AT_ONCE });
   }
 
   /**
