@@ -62,7 +62,7 @@ describe('erasing', () => {
 
   const tablesWith = (text: string) => tablesHolding(app, text);
 
-  const refreshAll = () => refreshed(app, 'threads', 'slots', 'trials', 'projects');
+  const refreshAll = () => refreshed(app, 'threads', 'slots', 'texts', 'trials', 'projects');
 
   describe('POST /calls/purge', () => {
     it('erases calls by id with their descendants, the deleted ones too, and the feedback on them', async () => {

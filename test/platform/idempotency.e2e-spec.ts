@@ -41,7 +41,7 @@ describe('Idempotency-Key', () => {
     );
     const tables = await app.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class
-        WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname !~ '^(thread|call_slot|project|kept_trials|trial_marks|retention_clock|exported_files)'
+        WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname !~ '^(thread|call_slot|call_text|project|kept_trials|trial_marks|retention_clock|exported_files)'
         ORDER BY relname`,
     );
     const digests = await Promise.all(

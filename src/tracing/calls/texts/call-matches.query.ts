@@ -1,5 +1,6 @@
 // SQL: documents are excluded by a pattern, and measured, before they are read.
 import { storable } from '../../../platform/query/columns.js';
+import { lookedUp } from '../../../platform/query/plans.js';
 import { identifier, isListed, join, type Sql, sql } from '../../../platform/query/sql.js';
 import { spellings } from '../../../platform/query/text-search.js';
 import { visibleIn } from '../../visible-calls.js';
@@ -40,7 +41,7 @@ export function searchedCalls(
   return sql`
     SELECT row_to_json(t)::text FROM (
       SELECT c.id, s.is_large, ${join(maySay)}
-      FROM calls c CROSS JOIN LATERAL (SELECT ${join(bytes, ' + ')} > ${MAX_CALL_BYTES}::bigint AS is_large OFFSET 0) s
+      FROM calls c ${lookedUp(sql`SELECT ${join(bytes, ' + ')} > ${MAX_CALL_BYTES}::bigint AS is_large`, 's')}
       WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, ids)}
       ORDER BY array_position(${ids}::text[], c.id), c.id) t`;
 }
