@@ -62,12 +62,10 @@ const REMOVE_MS = 5000;
  */
 @Injectable()
 export class CallTextsIndexer extends MarksRefresher {
-  constructor(
-    database: Database,
-    private readonly tasks: Schedule,
-  ) {
-    super(database, MARKED_TEXTS, tasks);
-    tasks.every(WALK_EVERY_MS, 'texts of older calls', () => this.walk(), { isEager: true });
+  constructor(database: Database, schedule: Schedule) {
+    super(database, MARKED_TEXTS, schedule);
+    const walk = () => this.walk(schedule.signal);
+    schedule.every(WALK_EVERY_MS, 'texts of older calls', walk, { isEager: true });
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
@@ -197,8 +195,8 @@ export class CallTextsIndexer extends MarksRefresher {
   }
 
   /** Marks some calls of an older build, from the newest to the oldest. */
-  private async walk(): Promise<void> {
-    while (!this.tasks.signal.aborted && (await this.walkSome()));
+  private async walk(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.walkSome()));
   }
 
   private walkSome(): Promise<boolean> {
