@@ -65,7 +65,7 @@ describeConsole('what goes wrong while one works', () => {
     ['true', 'No trace matches'],
   ])('looks for the word in ?q=%s', async (q, found) => {
     const page = await open(`traces?q=${q}`);
-    await page.getByText(found).waitFor();
+    await page.getByText(found).first().waitFor();
     expect(await page.getByRole('combobox', { name: 'Filter' }).inputValue()).toBe(q);
   });
 

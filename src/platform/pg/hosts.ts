@@ -123,6 +123,9 @@ export class HostClient extends pg.Client {
 
   constructor(private readonly config: ClientConfig = {}) {
     super(config);
+    // A lost connection makes its query fail and also emits an error. The pool listens for that error only while the
+    // connection is idle, and an error without a listener ends the process.
+    this.on('error', () => {});
     const { connectionString } = config;
     this.hosts = connectionString === undefined ? undefined : hostsOf(connectionString);
   }

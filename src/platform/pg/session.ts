@@ -6,9 +6,6 @@ import { socketOf } from './raw-row-reader.js';
  * poolers drop settings in the start-up message. The function throws when the server does not accept a setting.
  */
 export const beginSession = (settings: Record<string, string>) => async (client: ClientBase) => {
-  // A lost connection makes its query fail and also emits an error. The pool listens for that error only while the
-  // connection is idle, and an error without a listener ends the process.
-  client.on('error', () => {});
   guardParser(client);
   const { rows } = await client.query<{ name: string; wanted: string; given: string }>(
     `SELECT name, wanted, set_config(name, wanted, false) AS given
