@@ -98,6 +98,7 @@ const MOVING = [
   'trial_marks',
   'projects',
   'project_marks',
+  'call_text_walks',
   'orphan_walks',
   'project_uses',
   'retention_clock',

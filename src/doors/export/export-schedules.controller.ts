@@ -1,5 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {
@@ -33,6 +34,7 @@ export class ExportSchedulesController {
 
   /** Deletes an export by schedule, and lists the others. Its files are removed in the background. */
   @Operation('delete', 'admin')
+  @BeyondQuotas()
   @Idempotent()
   delete(
     @Body() body: ExportScheduleDeleteDto,
