@@ -6,6 +6,7 @@ import { ApiKey } from '../../src/platform/auth/keys/api-key.entity.js';
 import { unlessCluster } from '../support/database.js';
 import { basic, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
+import { refreshed } from '../support/refreshed.js';
 import { until } from '../support/until.js';
 import { Database } from '../../src/platform/database/database.js';
 import { SESSION } from '../../src/platform/database/limits.js';
@@ -79,6 +80,7 @@ describe('the connections of a process', () => {
     const key = await app.aKey('writer', ['*'], 'other');
     for (let i = 0; i < 3 * POOL; i++) trickling(greedy);
     await until(async () => (await uploads()) === 3 * POOL);
+    await refreshed(app, 'texts'); // a task of the service would wait for a connection too
     for (let i = 0; i < 6; i++) unread(greedy);
     await until(() => counts().held === MAY_HOLD && counts().waiting === 6 - MAY_HOLD);
 

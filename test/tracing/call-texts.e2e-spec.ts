@@ -110,6 +110,13 @@ describe('conditions', () => {
     [['c'], contains('summary.svc.trace_name', 'flights')],
     [['a', 'c'], { $or: [contains('output', 'flight'), contains('inputs', '4711')] }],
     [['a'], { $and: [contains('inputs', '4711'), contains('inputs', 'A-4')] }],
+    [['a', 'b'], { $eq: [{ $getField: 'inputs.order' }, { $getField: 'inputs.order' }] }],
+    [
+      ['a'],
+      {
+        $eq: [{ $getField: 'inputs.n' }, { $convert: { input: { $literal: '1' }, to: 'double' } }],
+      },
+    ],
     [['a', 'b'], { $not: [contains('op_name', 'flights')] }],
     [['a', 'b', 'c'], { $or: [contains('op_name', 'flights'), contains('inputs', '{')] }],
     [['a', 'b'], contains('inputs', '7')],

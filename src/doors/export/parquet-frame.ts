@@ -76,7 +76,7 @@ export class ParquetFrame extends Transform {
     [this.lines, this.held] = [[], { bytes: 0, rows: 0 }];
     const { columns, owner } = this.options;
     const question = { columns, lines, offset: this.offset };
-    const { bytes, rows, footer } = await thread.run(question, owner, lines.length);
+    const { bytes, rows, footer } = await thread.run(question, owner, lines.length, own(lines));
     this.groups.push(footer);
     this.footerBytes += footer.length;
     if (this.footerBytes > MAX_FOOTER_BYTES)
@@ -92,3 +92,7 @@ function rowsIn(batch: JsonBatch | Buffer): number {
   if (Buffer.isBuffer(batch)) return 0;
   return Array.isArray(batch) ? batch.length : batch.ends.length;
 }
+
+/** Returns the memory of bytes that share it with no others, so that a large row is not copied. */
+const own = ({ buffer, byteLength }: Buffer): ArrayBuffer[] =>
+  buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];

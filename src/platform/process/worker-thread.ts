@@ -45,21 +45,30 @@ export class WorkerThread<Question, Answer> {
   }
 
   /**
-   * Runs a job. `length` is the length of the texts in the question.
+   * Runs a job. `length` is the length of the texts in the question. Memory in `moved` leaves this thread.
    * @throws TimeUp, OverBudget, ApiError `unavailable`, or an error of the thread, with its name and message
    */
-  async run(question: Question, key: string, length: number): Promise<Answer> {
+  async run(
+    question: Question,
+    key: string,
+    length: number,
+    moved: readonly ArrayBuffer[] = [],
+  ): Promise<Answer> {
     await this.queue.enter(key, undefined, { weight: length });
     try {
       this.budgets?.check(key);
-      return await this.answer(question, key);
+      return await this.answer(question, key, moved);
     } finally {
       this.isFree = true;
       this.queue.wake();
     }
   }
 
-  private async answer(question: Question, key: string): Promise<Answer> {
+  private async answer(
+    question: Question,
+    key: string,
+    moved: readonly ArrayBuffer[],
+  ): Promise<Answer> {
     const thread = (this.thread ??= await this.start());
     const clock = new Clock();
     try {
@@ -70,7 +79,7 @@ export class WorkerThread<Question, Answer> {
         thread.replied = ({ answer, error }) =>
           error ? reject(Object.assign(new Error(error.message), error)) : resolve(answer!);
         thread.worker.ref();
-        thread.worker.postMessage(question);
+        thread.worker.postMessage(question, moved);
       });
     } catch (error) {
       if (error instanceof TimeUp) this.end(thread);

@@ -49,7 +49,8 @@ function eitherOf(all: readonly Alternatives[]): Alternatives {
   const each = [
     ...new Map(all.flatMap((one) => one ?? []).map((one) => [one.join(), one])).values(),
   ];
-  return all.includes(null) || each.length > MAX_ALTERNATIVES ? null : each;
+  const isKnown = all.length > 0 && !all.includes(null);
+  return isKnown && each.length <= MAX_ALTERNATIVES ? each : null;
 }
 
 function alternativesOf(condition: unknown): Alternatives {
