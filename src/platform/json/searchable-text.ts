@@ -49,10 +49,40 @@ function beginsLikeJson(text: string, from: number): boolean {
 const isSpace = (c: number) =>
   c === 0x20 || (c >= 0x09 && c <= 0x0d) || (c >= 0xa0 && /\s/.test(String.fromCharCode(c)));
 
-export const decodeEscapes = (text: string) =>
-  text.includes('\\')
-    ? text.replaceAll(
-        /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/g,
-        (escape) => JSON.parse(`"${escape}"`) as string,
-      )
-    : text;
+/** Decodes the escapes of JSON. Other backslashes stay. A pattern with a callback would take 50 times the memory. */
+export function decodeEscapes(text: string): string {
+  const first = text.indexOf('\\');
+  if (first < 0) return text;
+  const units = new Uint16Array(text.length);
+  let length = 0;
+  let isDecoded = false;
+  for (let i = 0; i < text.length; i++) {
+    let unit = text.charCodeAt(i);
+    if (unit === BACKSLASH) {
+      const next = text.charCodeAt(i + 1);
+      const code = next === LETTER_U ? unitAt(text, i + 2) : SHORT.get(next);
+      if (code !== undefined) {
+        i += next === LETTER_U ? 5 : 1;
+        unit = code;
+        isDecoded = true;
+      }
+    }
+    units[length++] = unit;
+  }
+  return isDecoded ? Buffer.from(units.buffer, 0, 2 * length).toString('utf16le') : text;
+}
+
+const LETTER_U = 0x75;
+/** The units for which the short escapes stand, by their letters. */
+const SHORT = new Map(
+  ['""', String.raw`\\`, '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'].map((pair) => [
+    pair.charCodeAt(0),
+    pair.charCodeAt(1),
+  ]),
+);
+
+/** Returns the number that four hexadecimal digits spell. */
+function unitAt(text: string, at: number): number | undefined {
+  const digits = text.slice(at, at + 4);
+  return /^[0-9a-fA-F]{4}$/.test(digits) ? Number.parseInt(digits, 16) : undefined;
+}

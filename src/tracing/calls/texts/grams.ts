@@ -1,3 +1,5 @@
+import { decodeEscapes } from '../../../platform/json/searchable-text.js';
+
 /**
  * Number of bits of a gram. Grams are what the index of texts stores about a text:
  * - each three letters or digits in a row;
@@ -87,51 +89,12 @@ const MAX_DECODED = 12;
  * because a string may contain JSON again. Decoding text that is no JSON only adds grams.
  */
 export function cutDocument(json: string, take: (gram: number) => void): void {
-  let said = unescaped(json);
+  let said = decodeEscapes(json);
   cutGrams(said, take);
   for (let times = 1; times < MAX_DECODED; times++) {
-    const more = unescaped(said);
+    const more = decodeEscapes(said);
     if (more === said) return;
     cutGrams(more, take);
     said = more;
   }
-}
-
-/** Decodes the escapes of JSON. Other backslashes stay. A pattern with a callback would take 50 times the memory. */
-function unescaped(text: string): string {
-  const first = text.indexOf('\\');
-  if (first < 0) return text;
-  const units = new Uint16Array(text.length);
-  let length = 0;
-  let isDecoded = false;
-  for (let i = 0; i < text.length; i++) {
-    let unit = text.charCodeAt(i);
-    if (unit === BACKSLASH) {
-      const next = text.charCodeAt(i + 1);
-      const code = next === LETTER_U ? unitAt(text, i + 2) : SHORT.get(next);
-      if (code !== undefined) {
-        i += next === LETTER_U ? 5 : 1;
-        unit = code;
-        isDecoded = true;
-      }
-    }
-    units[length++] = unit;
-  }
-  return isDecoded ? Buffer.from(units.buffer, 0, 2 * length).toString('utf16le') : text;
-}
-
-const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
-/** The units for which the short escapes stand, by their letters. */
-const SHORT = new Map(
-  ['""', String.raw`\\`, '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'].map((pair) => [
-    pair.charCodeAt(0),
-    pair.charCodeAt(1),
-  ]),
-);
-
-/** Returns the number that four hexadecimal digits spell. */
-function unitAt(text: string, at: number): number | undefined {
-  const digits = text.slice(at, at + 4);
-  return /^[0-9a-fA-F]{4}$/.test(digits) ? Number.parseInt(digits, 16) : undefined;
 }
