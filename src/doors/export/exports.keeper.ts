@@ -7,7 +7,7 @@ import { lock, oneLock, trySessionLock } from '../../platform/database/advisory-
 import { Database, type DedicatedConnection } from '../../platform/database/database.js';
 import { Schedule } from '../../platform/database/schedule.js';
 import { toApiError } from '../../platform/errors.js';
-import { type JsonBatch, linesFrame } from '../../platform/http/json-rows.js';
+import { type JsonBatch, linesFrame, rowCount } from '../../platform/http/json-rows.js';
 import { ownerEntity } from '../../platform/process/fair-queue.js';
 import { logger } from '../../platform/process/logger.js';
 import { registerCounter } from '../../platform/process/metrics.js';
@@ -272,7 +272,7 @@ class CountedRows implements AsyncIterable<JsonBatch> {
       for (;;) {
         const { value, done } = await this.batches.next();
         if (done) return undefined;
-        const rows = Array.isArray(value) ? value.length : value.ends.length;
+        const rows = rowCount(value);
         this.count += rows;
         if (rows > 0) return value;
       }

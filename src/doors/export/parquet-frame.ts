@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import { type JsonBatch, ONE_BATCH, toLines } from '../../platform/http/json-rows.js';
+import { type JsonBatch, ONE_BATCH, rowCount, toLines } from '../../platform/http/json-rows.js';
 import { threadFile, WorkerThread } from '../../platform/process/worker-thread.js';
 import { ApiError } from '../../platform/errors.js';
 import {
@@ -53,7 +53,7 @@ export class ParquetFrame extends Transform {
     const lines = Buffer.isBuffer(batch) ? batch : toLines(batch);
     this.lines.push(lines);
     this.held.bytes += lines.length;
-    this.held.rows += rowsIn(batch);
+    if (!Buffer.isBuffer(batch)) this.held.rows += rowCount(batch); // lines are of calls, with few columns
     const values = this.held.rows * this.options.columns.length;
     if (this.held.bytes < GROUP_BYTES && values < GROUP_VALUES) done();
     else this.writeGroup().then(() => done(), done);
@@ -85,12 +85,6 @@ export class ParquetFrame extends Transform {
     this.offset += bytes.length;
     this.push(bytes);
   }
-}
-
-/** Rows of a batch. Lines that came as bytes are of calls, which have few columns. */
-function rowsIn(batch: JsonBatch | Buffer): number {
-  if (Buffer.isBuffer(batch)) return 0;
-  return Array.isArray(batch) ? batch.length : batch.ends.length;
 }
 
 /** Returns the memory of bytes that share it with no others, so that a large row is not copied. */

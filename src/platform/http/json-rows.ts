@@ -9,6 +9,9 @@ export const NDJSON = 'application/x-ndjson';
 /** JSON texts: strings, or bytes with one spare byte behind each text, at the positions in `ends`. */
 export type JsonBatch = string[] | { bytes: Buffer; ends: number[] };
 
+export const rowCount = (batch: JsonBatch): number =>
+  Array.isArray(batch) ? batch.length : batch.ends.length;
+
 /** A stream waits for one batch. By default it takes 16, and a row may have tens of MiB. */
 export const ONE_BATCH = { writableObjectMode: true, writableHighWaterMark: 1 };
 
