@@ -298,6 +298,16 @@ it.each([
   expect(got).toBe(status);
 });
 
+it.each([
+  ['without an expression', '{}'],
+  ['with null as its expression', '{"$expr":null}'],
+  ['of 20,000 levels', `{"$expr":${'{"$and":['.repeat(20_000)}true${']}'.repeat(20_000)}}`],
+])('refuses a query %s', async (_, query) => {
+  const body = `{"project_id":"acme/used","query":${query}}`;
+  const { status, body: answer } = await app.post('/calls/stream_query', body);
+  expect([status, answer.code]).toEqual([400, 'invalid_request']);
+});
+
 it('finds what a call says that is too large for the index', async () => {
   const project_id = 'acme/too-large';
   const text = String.raw`\u4f60\u597d\\`.repeat(700_000);

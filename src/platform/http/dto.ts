@@ -212,6 +212,10 @@ export function parseDate(text: string): Date {
   return new Date(`${day}T${time.slice(1)}${sign ? `${sign}${hours}:${minutes}` : 'Z'}`);
 }
 
+/** Returns the first whole millisecond that is not before the instant of such a text. */
+export const ceilToMillisecond = (time: string) =>
+  new Date(+parseDate(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
+
 /**
  * Allows at most `max` items. Place it before rules that check each item. A longer list is refused as too large, not as
  * malformed.

@@ -36,20 +36,31 @@ export class CallConditions {
    */
   async compiled<T>(request: CallSelection, compile: (ahead: ReadAhead) => T): Promise<T> {
     const relations = new KnownRelations(request.filter?.trace_ids);
-    const candidates = await this.texts.few(request);
-    let ahead: ReadAhead = { relations, candidates };
+    let ahead: ReadAhead = { relations };
     for (;;) {
       try {
         const made = compile(ahead);
         const probe = relations.take();
-        if (!probe) return made;
+        if (!probe) return (await this.withTexts(request, compile, ahead)) ?? made;
         relations.set(probe, await this.probe(probe));
       } catch (error) {
         if (!(error instanceof NeedsPrices) || ahead.prices) throw error;
         relations.take();
-        ahead = { relations, candidates, prices: await this.prices(request) };
+        ahead = { relations, prices: await this.prices(request) };
       }
     }
+  }
+
+  /** Compiles a valid request again if the index of texts finds calls. */
+  private async withTexts<T>(
+    request: CallSelection,
+    compile: (ahead: ReadAhead) => T,
+    ahead: ReadAhead,
+  ): Promise<T | undefined> {
+    const texts = await this.texts.first(request);
+    if (!texts) return undefined;
+    const candidates = texts.until === null ? texts.ids : undefined;
+    return compile({ ...ahead, texts, candidates });
   }
 
   /** Returns null if the calls took too long to find. */

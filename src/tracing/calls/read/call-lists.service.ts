@@ -2,13 +2,14 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../../platform/database/json-row-writer.js';
+import { ceilToMillisecond, parseDate } from '../../../platform/http/dto.js';
 import { TookTooLong } from '../../../platform/refusals.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import { indexesQuery } from '../indexes/call-indexes.query.js';
 import { callRows, isPlainPage } from './call-lists.query.js';
 import { CallConditions } from './call-conditions.service.js';
 import { CallTextSearch } from '../texts/text-search.service.js';
-import type { ReadAhead } from './calls.query.js';
+import type { ReadAhead, TextCandidates } from './calls.query.js';
 import {
   documentSearch,
   FIRST_PART,
@@ -69,8 +70,8 @@ export class CallLists {
     try {
       for (let size = FIRST_PART; ;) {
         const began = performance.now();
-        const step = { from, size, owner };
-        const part = knownPart(ahead) ?? (await this.part(request, search, step));
+        const texts = await this.textsFrom(request, search, { from, size, owner }, ahead);
+        const part = texts ? partOf(texts) : await this.part(search, { from, size, owner });
         const { calls, until, isLast, candidates } = part;
         const rows = callRows(Object.assign(request, { limit: wanted }), {
           part: isWithin(search, from, isLast ? null : until),
@@ -96,35 +97,43 @@ export class CallLists {
     }
   }
 
-  /** Finds the next part: by the index of texts if it helps, else the next `size` calls. */
-  private async part(
+  /** Returns the next step of the search for texts, or nothing if the index of texts cannot help. */
+  private textsFrom(
     request: CallsQueryDto,
-    search: DocumentSearch,
-    { from, size, owner }: { from: string | null; size: number; owner: string },
-  ): Promise<SearchPart & { isLast: boolean; candidates?: readonly string[] }> {
-    const { isDescending } = search;
-    const step = { isDescending, from: from === null ? null : microsOf(from), most: size / 4 };
-    const found = await this.texts.find(request, step, owner);
-    if (found) {
-      const { ids: candidates, until } = found;
-      const reached = until === null ? null : timeOf(until);
-      return { calls: candidates.length, until: reached, isLast: until === null, candidates };
-    }
+    { isDescending }: DocumentSearch,
+    { from, size, owner }: PartStep,
+    { texts }: ReadAhead,
+  ) {
+    if (from === null) return texts;
+    const at = isDescending ? ceilToMillisecond(from) : parseDate(from);
+    return this.texts.find(request, { isDescending, from: +at, most: size / 4 }, owner);
+  }
+
+  /** Finds the next `size` calls. */
+  private async part(search: DocumentSearch, { from, size, owner }: PartStep): Promise<FoundPart> {
     const query = partQuery(search, from, size);
     const [part] = await this.database.query(query, { owner, long: 'read' });
     return { ...part!, isLast: part!.calls < size };
   }
 }
 
+interface PartStep {
+  from: string | null;
+  size: number;
+  owner: string;
+}
+
+interface FoundPart extends SearchPart {
+  isLast: boolean;
+  candidates?: readonly string[];
+}
+
+const partOf = ({ ids, until }: TextCandidates): FoundPart => ({
+  calls: ids.length,
+  until: until === null ? null : new Date(until).toISOString(),
+  isLast: until === null,
+  candidates: ids,
+});
+
 const nextSize = (size: number, ms: number) =>
   ms < QUICK_PART_MS ? Math.min(4 * size, LARGEST_PART) : size;
-
-/** Returns the only part of a search of which all candidates are known. */
-const knownPart = ({ candidates }: ReadAhead) =>
-  candidates && { calls: candidates.length, until: null, isLast: true, candidates };
-
-/** Converts a time of an answer to microseconds since 1970, and back. */
-const microsOf = (time: string) =>
-  1000 * Date.parse(`${time.slice(0, 23)}Z`) + Number(time.slice(23, 26));
-const timeOf = (micros: number) =>
-  `${new Date(Math.floor(micros / 1000)).toISOString().slice(0, 23)}${String(micros - 1000 * Math.floor(micros / 1000)).padStart(3, '0')}Z`;

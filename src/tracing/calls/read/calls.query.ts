@@ -310,12 +310,21 @@ export const isMatch = (
       ),
   );
 
+/** Calls that may say the texts of a query. All others do not say them. */
+export interface TextCandidates {
+  ids: string[];
+  /** The search looked at calls up to this millisecond. Null if it looked at all. */
+  until: number | null;
+}
+
 /** Rows that were read before a statement is compiled. Only a request with them may name costs and other calls. */
 export interface ReadAhead {
   prices?: BuiltinPrices;
   relations?: KnownRelations;
   /** Ids of calls. No other call says what the query looks for. */
-  candidates?: readonly string[];
+  candidates?: readonly string[] | undefined;
+  /** The first step of the search for texts, in the order of the request. */
+  texts?: TextCandidates;
 }
 
 export type CallSelection = Pick<

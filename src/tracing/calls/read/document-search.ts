@@ -32,7 +32,7 @@ export interface DocumentSearch {
 
 /** Returns the search for a valid request. Null if the request reads no documents, or has another order. */
 export function documentSearch(request: CallsQueryDto, ahead?: ReadAhead): DocumentSearch | null {
-  const { project_id, filter, query, sort_by, offset } = request;
+  const { project_id, filter, query, offset } = request;
   const all = conditions(query);
   const inside = all.filter((condition) => readsDocument(condition, ahead?.relations));
   const isInside =
@@ -41,10 +41,14 @@ export function documentSearch(request: CallsQueryDto, ahead?: ReadAhead): Docum
   const beside = all.filter((condition) => !inside.includes(condition));
   return {
     candidates: allOf(visibleIn(project_id), isMatch(withoutDocuments(request, beside), ahead)),
-    isDescending: sort_by?.[0]?.direction === 'desc',
+    isDescending: isNewestFirst(request),
     indexes: inside.flatMap(helpfulIndex),
   };
 }
+
+/** Returns true if a request sorts by the newest starts first. */
+export const isNewestFirst = ({ sort_by }: Pick<CallsQueryDto, 'sort_by'>) =>
+  sort_by?.[0]?.direction === 'desc';
 
 /** One part of a search. It begins after the start with which the previous part ended. */
 export interface SearchPart {
@@ -113,7 +117,8 @@ export function conditions(query: object | null | undefined): unknown[] {
   return Array.isArray($expr.$and) ? $expr.$and : [$expr];
 }
 
-const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'];
+/** Columns of a call with JSON that a query can search. */
+export const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'];
 
 export const isInDocument = (field: unknown): field is string =>
   typeof field === 'string' &&
@@ -164,7 +169,9 @@ function indexFor(field: string, values: unknown[]): DocumentSearch['indexes'] {
   return kind === 'number' ? [{ field, kind: 'number' }] : [];
 }
 
-const fieldName = (node: unknown): unknown => (node as { $getField?: unknown } | null)?.$getField;
+export const fieldName = (node: unknown): unknown =>
+  (node as { $getField?: unknown } | null)?.$getField;
 
-const literal = (node: unknown): unknown[] =>
+/** Returns the literal that a node is, or nothing. */
+export const literal = (node: unknown): unknown[] =>
   typeof node === 'object' && node !== null && '$literal' in node ? [node.$literal] : [];

@@ -13,7 +13,7 @@ import { detailSums } from '../usage/token-details.query.js';
  * slots.
  */
 export const SLOT_MS = 300_000;
-const SLOT = sql`interval '5 minutes'`;
+export const SLOT = sql`interval '5 minutes'`;
 /** Maximum time between the starts of two calls that report the same request. */
 const REACH = sql`make_interval(mins => ${REACH_MINUTES}::int)`;
 

@@ -20,6 +20,9 @@ import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
 import type { SortedLatencies } from './latencies.js';
 
+/** Begins a transaction whose statements all see the same rows. */
+export const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
+
 /** The calls of a request, and their groups. */
 export interface StatsSelection {
   projectId: string;

@@ -1,6 +1,6 @@
 import { groupBy } from '../../../platform/query/grouping.js';
 import { Injectable } from '@nestjs/common';
-import { parseDate } from '../../../platform/http/dto.js';
+import { ceilToMillisecond, parseDate } from '../../../platform/http/dto.js';
 import { printDecimals } from '../../../platform/json/decimal.js';
 import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { CostsService } from '../../costs/costs.service.js';
@@ -39,6 +39,7 @@ import {
   spreadRows,
   type UsageRow,
   usageRows,
+  SNAPSHOT,
 } from './call-stats.query.js';
 import { mostBuckets, tooLarge, type MetricStatistics, readMetrics } from './call-stats.values.js';
 import { percentile } from './latencies.js';
@@ -303,12 +304,7 @@ export class CallStatsService {
   }
 }
 
-const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
-
 const iso = (ms: number) => new Date(ms).toISOString();
-
-const ceilToMillisecond = (time: string) =>
-  new Date(+parseDate(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
 
 const isSlotStart = (at: Date) => +at % SLOT_MS === 0;
 

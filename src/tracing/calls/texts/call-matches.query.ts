@@ -4,20 +4,13 @@ import { lookedUp } from '../../../platform/query/plans.js';
 import { identifier, isListed, join, type Sql, sql } from '../../../platform/query/sql.js';
 import { spellings } from '../../../platform/query/text-search.js';
 import { visibleIn } from '../../visible-calls.js';
+import { TEXTS } from './call-texts.query.js';
 
 /** Most bytes of the values of one call that are searched. */
 const MAX_CALL_BYTES = 32 * 1024 * 1024;
 
 /** The searched values of a call, in the order of the matches. */
-export const SEARCHED = [
-  'display_name',
-  'op_name',
-  'exception',
-  'inputs',
-  'output',
-  'attributes',
-  'summary',
-];
+export const SEARCHED = [...TEXTS, 'inputs', 'output', 'attributes', 'summary'];
 
 /**
  * Selects the values of calls that may contain the text. Each row is a JSON object. `is_large` is true for a call that

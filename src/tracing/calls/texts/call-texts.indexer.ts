@@ -31,7 +31,7 @@ import {
   walkMove,
   walkStep,
 } from './call-texts.query.js';
-import { MERGED_BITS, mergedBits, SEGMENT_CALLS } from './text-segment.js';
+import { MERGED_BITS, bitsFor, SEGMENT_CALLS } from './text-segment.js';
 import { segmentsThread } from './text-segments.worker.js';
 
 /** Bytes of documents that are read and encoded at once, unless one call has more. */
@@ -170,7 +170,7 @@ export class CallTextsIndexer extends MarksRefresher {
     numbers: readonly Int32Array[],
   ): Promise<void> {
     const bytes = segments.reduce((sum, one) => sum + one.bytes, 0);
-    const bits = segments[0]!.bits && mergedBits(bytes);
+    const bits = segments[0]!.bits && bitsFor(bytes);
     const segment = await this.insert(projectId, kept, { bits, bytes });
     if (bits === 0) return;
     for (let range = 0; range < 2 ** MERGED_BITS; range++) {

@@ -4,6 +4,8 @@ import { byteaArray, jsonArray, textArray } from '../../../platform/query/binary
 import { lookedUp } from '../../../platform/query/plans.js';
 import { identifier, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
+import { DOCUMENTS as DOCUMENT_NAMES } from '../read/document-search.js';
+import { SLOT } from '../stats/call-slots.query.js';
 import { MERGED_BITS, type SegmentPart } from './text-segment.js';
 
 export const MARKED_TEXTS: MarkedStatistics = {
@@ -13,12 +15,15 @@ export const MARKED_TEXTS: MarkedStatistics = {
   what: 'texts of calls',
 };
 
-const SLOT = sql`interval '5 minutes'`;
 /** Number of ids in a row of `call_text_ids`. Whoever needs one id reads the row. */
 export const IDS_OF_ROW = 128;
 
-/** Microseconds since 1970, as a text. */
-const micros = (time: Sql) => sql`(extract(epoch FROM ${time}) * 1000000)::bigint::text`;
+/** Milliseconds since 1970, rounded down or up. */
+const msBefore = (time: Sql) => sql`floor(extract(epoch FROM ${time}) * 1000)::float8`;
+const msAfter = (time: Sql) => sql`ceil(extract(epoch FROM ${time}) * 1000)::float8`;
+/** Times between which the calls of a segment or a row started. */
+const bounds = (row: Sql) =>
+  sql`${msBefore(sql`${row}.first_at`)} AS first, ${msAfter(sql`${row}.last_at`)} AS last`;
 
 /** Deletes the oldest marks, with about so many calls, and returns them. */
 export const marksTake = (projectId: string, calls: number) => sql<{
@@ -40,8 +45,10 @@ export const erasingMarks = (projectId: string, calls: readonly (readonly [strin
   FROM unnest(${textArray(calls.map(([id]) => id))}::text[], ${calls.map(([, slot]) => slot)}::timestamptz[]) AS c (id, slot)
   GROUP BY c.slot`;
 
-const NAMES = join(['op_name', 'display_name', 'exception'].map(columnOfCall));
-const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'].map(columnOfCall);
+/** Columns of plain texts that the index holds besides documents. */
+export const TEXTS = ['display_name', 'op_name', 'exception'];
+const NAMES = join(TEXTS.map(columnOfCall));
+const DOCUMENTS = DOCUMENT_NAMES.map(columnOfCall);
 
 function columnOfCall(name: string): Sql {
   return sql`c.${identifier(name)}`;
@@ -183,22 +190,26 @@ export const waitingCount = (projectId: string) => sql<{ calls: number }>`
 export const marksOf = (projectId: string) => sql<{ call_ids: string[] }>`
   SELECT m.call_ids FROM call_text_marks m WHERE m.project_id = ${projectId}`;
 
-/** Selects the microseconds of the start from which on all calls are indexed or marked. Null if no calls are. */
-export const walkOf = (projectId: string) => sql<{ before: string | null }>`
-  SELECT CASE WHEN isfinite(w.before) THEN ${micros(sql`w.before`)} END AS before
+/** Selects the start from which on all calls are indexed or marked. Infinity if no calls are. */
+export const walkOf = (projectId: string) => sql<{ before: number }>`
+  SELECT ${msAfter(sql`w.before`)} AS before
   FROM call_text_walks w WHERE w.project_id = ${projectId}`;
 
-export interface SegmentTimes {
+/** Milliseconds between which some calls started. */
+export interface Times {
+  first: number;
+  last: number;
+}
+
+export interface SegmentTimes extends Times {
   segment: string;
   bits: number;
   calls: number;
-  first: string;
-  last: string;
 }
 
-/** Selects all segments, with the microseconds of their first and last start. */
+/** Selects all segments. */
 export const segmentTimes = (projectId: string) => sql<SegmentTimes>`
-  SELECT s.segment::text, s.bits, s.calls, ${micros(sql`s.first_at`)} AS first, ${micros(sql`s.last_at`)} AS last
+  SELECT s.segment::text, s.bits, s.calls, ${bounds(sql`s`)}
   FROM call_text_segments s WHERE s.project_id = ${projectId}`;
 
 export interface PartKey {
@@ -221,13 +232,9 @@ export interface IdsKey {
   row: number;
 }
 
-/** Selects rows of ids, with the microseconds of the first and the last start of their calls. */
+/** Selects rows of ids without the ids. */
 export const idTimes = (projectId: string, keys: readonly IdsKey[]) =>
-  idsRows<IdsKey & { first: string; last: string }>(
-    projectId,
-    keys,
-    sql`${micros(sql`i.first_at`)} AS first, ${micros(sql`i.last_at`)} AS last`,
-  );
+  idsRows<IdsKey & Times>(projectId, keys, bounds(sql`i`));
 
 export const idsQuery = (projectId: string, keys: readonly IdsKey[]) =>
   idsRows<IdsKey & { ids: string[] }>(projectId, keys, sql`i.ids`);

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { groupBy } from '../../../platform/query/grouping.js';
-import { sql } from '../../../platform/query/sql.js';
-import type { CallSelection } from '../read/calls.query.js';
+import type { CallsQueryDto } from '../calls.dto.js';
+import type { CallSelection, TextCandidates } from '../read/calls.query.js';
+import { isNewestFirst } from '../read/document-search.js';
+import { SNAPSHOT } from '../stats/call-stats.query.js';
 import {
   IDS_OF_ROW,
   type IdsKey,
@@ -13,6 +15,7 @@ import {
   partsQuery,
   type SegmentTimes,
   segmentTimes,
+  type Times,
   waitingCount,
   walkOf,
 } from './call-texts.query.js';
@@ -21,10 +24,10 @@ import { type WantedTexts, wantedTexts } from './wanted-texts.js';
 
 /** Number of parts that are read at once. */
 const PARTS_AT_ONCE = 500;
-/** A request for at most so many candidates is one statement. */
+/** Number of candidates that the first step of a search finds. If there are no more, the search is one statement. */
 const FEW = 1000;
 
-/** One step of a search through time. Times are microseconds since 1970. */
+/** One step of a search through time. Times are milliseconds since 1970. */
 interface TextStep {
   isDescending: boolean;
   /** Calls up to here were looked at. Null before the first step. */
@@ -33,31 +36,22 @@ interface TextStep {
   most: number;
 }
 
-/** Calls that may say what is wanted. All others do not say it. */
-export interface TextCandidates {
-  ids: string[];
-  /** The step looked at calls up to here. Null if it looked at all. */
-  until: number | null;
-}
-
-interface Candidate extends IdsKey {
+/** A row of ids with candidates. */
+interface CandidateRow extends IdsKey {
   /** Numbers of the calls in the row. */
   places: number[];
-  first: number;
-  last: number;
 }
-
-const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
 
 /** Finds the calls that may say something, by the index of texts and the calls that wait for it. */
 @Injectable()
 export class CallTextSearch {
   constructor(private readonly database: Database) {}
 
-  /** Returns the ids of all calls that may match, or undefined if the index does not help or they are many. */
-  async few(request: CallSelection): Promise<string[] | undefined> {
-    const found = await this.find(request, { isDescending: true, from: null, most: FEW });
-    return found?.until === null ? found.ids : undefined;
+  /** Makes the first step, in the order of the request. Returns null if the index cannot help. */
+  first(
+    request: CallSelection & Pick<Partial<CallsQueryDto>, 'sort_by'>,
+  ): Promise<TextCandidates | null> {
+    return this.find(request, { isDescending: isNewestFirst(request), from: null, most: FEW });
   }
 
   /** Returns null if the index cannot help. It needs a snapshot of its own, so it does not help in a transaction. */
@@ -80,17 +74,16 @@ export class CallTextSearch {
     step: TextStep,
   ): Promise<TextCandidates | null> {
     const [walk] = await this.database.query(walkOf(projectId));
-    if (walk && !(walk.before !== null && wanted.since >= Number(walk.before))) return null;
+    if (walk && wanted.since < walk.before) return null;
     const [wait] = await this.database.query(waitingCount(projectId));
     if (wait!.calls > MAX_WAITING) return null;
     const marks = await this.database.query(marksOf(projectId));
     const waiting = new Set(marks.flatMap(({ call_ids }) => call_ids));
     const order = new StepOrder(step);
     const segments = (await this.database.query(segmentTimes(projectId)))
-      .map(({ first, last, ...one }) => ({ ...one, first: Number(first), last: Number(last) }))
       .filter((one) => one.first <= wanted.until && one.last >= wanted.since && order.isAhead(one))
       .toSorted(order.compare);
-    const found: Candidate[] = [];
+    const found: CandidateRow[] = [];
     let [looked, count] = [0, 0];
     while (looked < segments.length && !order.isEnough(count, segments[looked])) {
       const next = segments.slice(looked, looked + segmentsAtOnce(wanted));
@@ -117,12 +110,12 @@ export class CallTextSearch {
     };
   }
 
-  /** Returns the rows of ids with calls that have the grams. Their times are not known yet. */
+  /** Returns the rows of ids with calls that have the grams. */
   private async rowsIn(
     projectId: string,
     { alternatives }: WantedTexts,
     segments: readonly Pick<SegmentTimes, 'segment' | 'bits' | 'calls'>[],
-  ): Promise<Candidate[]> {
+  ): Promise<CandidateRow[]> {
     const grams = [...new Set(alternatives.flat())];
     const keys = segments.flatMap(({ segment, bits }) =>
       bits === 0
@@ -145,42 +138,38 @@ export class CallTextSearch {
         segment,
         row,
         places: all.map((call) => call % IDS_OF_ROW),
-        first: 0,
-        last: 0,
       }));
     });
   }
 
-  private async timed(projectId: string, rows: readonly Candidate[]): Promise<Candidate[]> {
-    if (rows.length === 0) return [];
-    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-    const times = await this.database.query(idTimes(projectId, rows));
-    return times.map(({ first, last, ...key }) => ({
-      ...byKey.get(keyOf(key))!,
-      first: Number(first),
-      last: Number(last),
-    }));
+  private async timed(
+    projectId: string,
+    rows: readonly CandidateRow[],
+  ): Promise<(CandidateRow & Times)[]> {
+    return rows.length === 0
+      ? []
+      : joined(rows, await this.database.query(idTimes(projectId, rows)));
   }
 
-  private async idsOf(projectId: string, rows: readonly Candidate[]): Promise<string[]> {
+  private async idsOf(projectId: string, rows: readonly CandidateRow[]): Promise<string[]> {
     if (rows.length === 0) return [];
-    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-    const found = await this.database.query(idsQuery(projectId, rows));
-    return found.flatMap(({ ids, ...key }) =>
-      byKey.get(keyOf(key))!.places.map((place) => ids[place]!),
-    );
+    const found = joined(rows, await this.database.query(idsQuery(projectId, rows)));
+    return found.flatMap(({ ids, places }) => places.map((place) => ids[place]!));
   }
 }
 
-const keyOf = ({ segment, row }: IdsKey) => `${segment} ${row}`;
+/** Adds what was read to the rows of the same keys. */
+function joined<Read extends IdsKey>(
+  rows: readonly CandidateRow[],
+  read: readonly Read[],
+): (CandidateRow & Read)[] {
+  const keyOf = ({ segment, row }: IdsKey) => `${segment} ${row}`;
+  const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+  return read.map((one) => ({ ...byKey.get(keyOf(one))!, ...one }));
+}
 
 const segmentsAtOnce = ({ alternatives }: WantedTexts) =>
   Math.max(1, Math.floor(PARTS_AT_ONCE / alternatives.flat().length));
-
-interface Times {
-  first: number;
-  last: number;
-}
 
 /** The order in which a step looks at segments and rows: from one end of time to the other. */
 class StepOrder {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { cutDocument, cutGrams, gramsOf } from './grams.js';
-import { callsWith, encodeSegment, mergedBits, mergeParts, partOf } from './text-segment.js';
+import { callsWith, encodeSegment, bitsFor, mergeParts, partOf } from './text-segment.js';
 
 const word = fc.stringMatching(/^[a-dA-D0-2 .]{0,12}$/);
 const texts = fc.oneof(word, fc.string({ unit: 'binary', maxLength: 12 }));
@@ -59,7 +59,7 @@ it('finds exactly the calls that have all grams, also when segments are merged a
         const numbers = groups.map((group) =>
           Int32Array.from(group, () => (isKept(at++) ? next++ : -1)),
         );
-        const bits = mergedBits(segments.flatMap(({ parts }) => parts).length * 100 + 1);
+        const bits = bitsFor(segments.flatMap(({ parts }) => parts).length * 100 + 1);
         const sources = segments.map(({ parts }, i) => ({
           parts: parts.map(({ bytes }) => bytes),
           numbers: numbers[i]!,

@@ -92,7 +92,7 @@ class Pairs {
 }
 
 /** Returns the number of bits that gives parts of some `PART_BYTES`. */
-const bitsFor = (bytes: number) =>
+export const bitsFor = (bytes: number) =>
   Math.min(MAX_BITS, Math.max(MERGED_BITS, Math.ceil(Math.log2(bytes / PART_BYTES))));
 
 /** Writes entries in the order of their grams, and divides them into parts. */
@@ -287,7 +287,6 @@ export function mergeParts(sources: readonly MergedSource[], bits: number): Segm
 }
 
 const NO_BYTES = Buffer.alloc(0);
-export const mergedBits = (bytes: number) => bitsFor(bytes);
 
 /**
  * Returns the numbers of the calls of a segment that have all `grams`, in order. `parts` are its parts that may hold

@@ -1,7 +1,8 @@
 import { castLiteral } from '../../../platform/query/operands.js';
 import type { CallSelection } from '../read/calls.query.js';
-import { conditions, isInDocument } from '../read/document-search.js';
+import { conditions, fieldName, isInDocument, literal } from '../read/document-search.js';
 import { derivedField } from '../read/derived-field.js';
+import { TEXTS } from './call-texts.query.js';
 import { gramsOf } from './grams.js';
 
 /** Most grams that are looked up for one text. More would hardly exclude further calls. */
@@ -12,16 +13,15 @@ const MAX_ALTERNATIVES = 16;
 /** A call can match a request only if it has all grams of at least one alternative. */
 export interface WantedTexts {
   alternatives: number[][];
-  /** Calls outside of these times, in microseconds, do not match. */
+  /** Calls outside of these times, in milliseconds, do not match. */
   since: number;
   until: number;
 }
 
 /** True for the columns of texts that the index holds. The name of a trace is one of these, or a part of one. */
-const isName = (field: unknown) =>
-  ['op_name', 'display_name', 'exception', derivedField('trace_name')].includes(field as string);
+const isName = (field: unknown) => [...TEXTS, derivedField('trace_name')].includes(field as string);
 
-/** Returns what a request looks for, or null if the index cannot help to find it. The query may be invalid. */
+/** Returns what a valid request looks for, or null if the index cannot help to find it. */
 export function wantedTexts({ query, expand_columns }: CallSelection): WantedTexts | null {
   if (!query || expand_columns?.length) return null;
   const all = conditions(query);
@@ -30,7 +30,7 @@ export function wantedTexts({ query, expand_columns }: CallSelection): WantedTex
     alternatives && {
       alternatives,
       since: Math.max(-Infinity, ...all.flatMap((one) => boundOf(one, '$gte', '$gt'))),
-      until: Math.min(Infinity, ...all.flatMap((one) => boundOf(one, '$lte', '$lt'))) + 1000,
+      until: Math.min(Infinity, ...all.flatMap((one) => boundOf(one, '$lte', '$lt'))) + 1,
     }
   );
 }
@@ -60,11 +60,14 @@ function alternativesOf(condition: unknown): Alternatives {
   if ($contains) {
     const { input, substr } = $contains as Record<string, unknown>;
     const field = fieldName(input);
-    return isInDocument(field) || isName(field) ? gramsIn(literal(substr)) : null;
+    return isInDocument(field) || isName(field) ? gramsIn(literal(substr)[0]) : null;
   }
-  if (Array.isArray($eq)) return equalOf($eq.map(fieldName), $eq.flatMap(literals));
+  if (Array.isArray($eq)) return equalOf($eq.map(fieldName), $eq.flatMap(literal));
   if (Array.isArray($in) && Array.isArray($in[1]))
-    return equalOf([fieldName($in[0])], $in[1].map(literal));
+    return equalOf(
+      [fieldName($in[0])],
+      $in[1].map((one) => literal(one)[0]),
+    );
   return null;
 }
 
@@ -85,19 +88,14 @@ function gramsIn(value: unknown): Alternatives {
   return [grams.filter((_, i) => i % step < 1)];
 }
 
-/** Returns the time, in microseconds, with which a condition bounds the start of a call. */
+/** Returns the time with which a condition bounds the start of a call. */
 function boundOf(condition: unknown, ...operators: string[]): number[] {
   return operators.flatMap((operator) => {
     const operands = (condition as Record<string, unknown> | null)?.[operator];
     if (!Array.isArray(operands) || fieldName(operands[0]) !== 'started_at') return [];
-    const value = literal(operands[1]);
+    const [value] = literal(operands[1]);
     if (typeof value !== 'string' && typeof value !== 'number') return [];
     const at = Date.parse(String(castLiteral(value, 'time')));
-    return Number.isNaN(at) ? [] : [at * 1000];
+    return Number.isNaN(at) ? [] : [at];
   });
 }
-
-const fieldName = (node: unknown): unknown => (node as { $getField?: unknown } | null)?.$getField;
-const literals = (node: unknown): unknown[] =>
-  typeof node === 'object' && node !== null && '$literal' in node ? [node.$literal] : [];
-const literal = (node: unknown): unknown => literals(node)[0];
