@@ -109,6 +109,7 @@ describeConsole('evaluations', () => {
       .selectOption('only rows that got worse in B');
     await rows.getByText('10 rows').waitFor();
     await items.nth(10).waitFor({ state: 'detached' });
+    await items.nth(9).waitFor();
     expect(await items.getByText('worse', { exact: true }).count()).toBe(10);
     // an error rate gets better when it falls: the reader selects this, and the address keeps it
     await page.getByRole('combobox', { name: 'Better is' }).selectOption('lower');
@@ -229,6 +230,7 @@ describeConsole('evaluations', () => {
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('25 rows, page 2 of 2').waitFor();
     await rows.nth(5).waitFor({ state: 'detached' });
+    await rows.nth(4).waitFor();
     expect(await marks()).toEqual(['0.491', '0.493', '0.495', '0.497', '0.499']);
     expect(page.url()).toContain('worse=third');
   });

@@ -70,8 +70,8 @@ describeConsole('pages of calls of several sources', () => {
   /** Waits until the table has exactly these links. */
   const shows = async (table: string, names: (string | RegExp)[]) => {
     const links = page.getByRole('table', { name: table }).getByRole('link');
-    for (const name of names) await links.filter({ hasText: name }).first().waitFor();
     await links.nth(names.length).waitFor({ state: 'detached' });
+    for (const name of names) await links.filter({ hasText: name }).first().waitFor();
     expect(await links.count()).toBe(names.length);
   };
   const total = async (name: string, value: string) =>

@@ -224,6 +224,7 @@ describeConsole('the page of threads', () => {
     await box.fill('明天下雨');
     await box.press('Enter');
     await page.getByRole('link', { name: 'thread-1' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'weather' }).waitFor(); // the list is empty while threads are read
     expect(await names(page)).toEqual(['weather']);
     expect(new URL(page.url()).searchParams.get('q')).toBe('明天下雨');
     await box.fill('nobody said this');

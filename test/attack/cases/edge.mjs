@@ -19,13 +19,19 @@ const aStart = {
   start: { project_id: PROJECT, op_name: 'x', started_at: '2026-01-31T12:00:00Z' },
 };
 
-/** Opens connections in its own process, of which each always has a request without a key under way. */
+/**
+ * Opens connections in its own process, of which each always has a request without a key under way. It writes a line
+ * once every connection was answered or closed.
+ */
 const ASKERS = `
 const [count, port, host] = process.argv.slice(1);
+let silent = count;
+const heard = () => --silent || console.log('all');
 for (let i = 0; i < count; i++) setTimeout(() => {
   const socket = require('net').connect({ port, host }).on('error', () => {});
   const ask = () => socket.write('GET /console/ HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n');
   socket.on('connect', ask).on('data', (chunk) => chunk.includes('HTTP/1.1 ') && ask());
+  Promise.any(['data', 'close'].map((name) => require('events').once(socket, name))).then(heard, heard);
 }, i / 2);`;
 
 /** Sends requests one after the other until then. Returns the largest waiting time. */
@@ -43,8 +49,8 @@ async function slowest(it, until, send) {
 }
 
 /**
- * Attacks from the address of a person, a key, /health and the console, which go on meanwhile. Each of their requests
- * has a new connection.
+ * Attacks from the address of a person, a key, /health and the console, which begin once the attack resolves. Each of
+ * their requests has a new connection.
  */
 export async function beside(it, attack) {
   const { publicUrl } = it.service.provider;
@@ -63,8 +69,8 @@ export async function beside(it, attack) {
   };
   const start = async () =>
     (await it.send('/call/start', aStart, { headers: { connection: 'close' } })).status;
-  attack();
-  await pause(4000); // all have connected
+  await Promise.race([attack(), pause(30_000)]); // while thousands connect, the kernel drops connections of anybody
+  await pause(2000);
   const until = performance.now() + 8000;
   const worst = await Promise.all(
     [me, start, () => page('/health'), () => page('/console/')].map((send) =>
@@ -105,11 +111,12 @@ export const cases = [
     name: 'edge: 4,900 connections without a key beside people and keys of their address',
     isQuick: true,
     attack: (it) =>
-      beside(it, () => {
+      beside(it, async () => {
         const strangers = spawn(process.execPath, ['-e', ASKERS, '4900', it.port, it.host], {
-          stdio: 'ignore',
+          stdio: ['ignore', 'pipe', 'ignore'],
         });
         it.children.add(strangers);
+        await once(strangers.stdout, 'data');
       }),
     answers: [200],
   },
