@@ -276,6 +276,15 @@ describe('an export by schedule to a folder', () => {
       400,
       'filter is not for an export of feedback',
     ]);
+    for (const of of ['threads', 'objects', 'build'])
+      expect(await refusal({ of })).toEqual([
+        400,
+        'of must be calls, feedback or table: threads, objects and builds have no windows by day',
+      ]);
+    expect(await refusal({ of: 'table', object_id: 'd' })).toEqual([
+      400,
+      'every is not for an export of a table, which has no windows: each change is written',
+    ]);
     expect(await refusal({ of: 'table', every: null })).toEqual([
       400,
       'object_id is required for an export of a table',

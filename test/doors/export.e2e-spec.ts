@@ -5,8 +5,10 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
-import { basic, startApp, type TestApp } from '../support/app.js';
+import { basic, linesOf, startApp, type TestApp } from '../support/app.js';
+import { buildsOf } from '../support/builds.js';
 import { anEnd, aStart } from '../support/factories.js';
+import { record } from '../support/rollouts.js';
 import { until } from '../support/until.js';
 
 const project_id = 'acme/demo';
@@ -271,6 +273,173 @@ describe('the rows of a table', () => {
   });
 });
 
+describe('threads', () => {
+  const project_id = 'acme/talks';
+  beforeAll(async () => {
+    // thread t<n> has n turns, of 100, 200 and 300 ms
+    for (let n = 1; n <= 3; n++)
+      for (let turn = 1; turn <= n; turn++) {
+        const id = `t${n}-${turn}`;
+        const started = Date.UTC(2026, 0, n, 0, 0, turn);
+        const started_at = new Date(started).toISOString();
+        const ended_at = new Date(started + 100 * turn).toISOString();
+        const call = { project_id, id, trace_id: id, turn_id: id, thread_id: `t${n}` };
+        await app.post('/call/start', { start: aStart({ ...call, started_at }) });
+        await app.post('/call/end', { end: anEnd({ project_id, id, ended_at }) });
+      }
+  });
+
+  it('have a row each, with the statistics that the list answers', async () => {
+    const rows = await ask({ project_id, of: 'threads' }, 'SELECT * FROM FILE ORDER BY thread_id');
+    expect(rows).toEqual([
+      thread(1, { p50: 100, p99: 100, end: '01.1' }),
+      thread(2, { p50: 150, p99: 199, end: '02.2' }),
+      thread(3, { p50: 200, p99: 298, end: '03.3' }),
+    ]);
+    const listed = await app.post('/threads/stream_query', { project_id });
+    expect(rows).toHaveLength(linesOf(listed).length);
+    const lines = await (await send({ project_id, of: 'threads', format: 'jsonl' })).text();
+    expect(lines).toBe(listed.text);
+  });
+
+  it('are those of the filter, over the turns that it selects', async () => {
+    const filter = { thread_ids: ['t2', 't3'], after_datetime: '2026-01-03T00:00:01.500Z' };
+    expect(
+      await ask({ project_id, of: 'threads', filter }, 'SELECT thread_id, turn_count FROM FILE'),
+    ).toEqual([{ thread_id: 't3', turn_count: '2' }]);
+  });
+
+  const thread = (n: number, { p50, p99, end }: { p50: number; p99: number; end: string }) => ({
+    thread_id: `t${n}`,
+    turn_count: `${n}`,
+    start_time: `2026-01-0${n} 00:00:01+00`,
+    last_updated: `2026-01-0${n} 00:00:${end}+00`,
+    first_turn_id: `t${n}-1`,
+    last_turn_id: `t${n}-${n}`,
+    p50_turn_duration_ms: p50,
+    p99_turn_duration_ms: p99,
+  });
+});
+
+it('exports the versions of objects, with their values as they were sent', async () => {
+  const project = 'acme/objects';
+  const publish = (object_id: string, val: string) =>
+    app.post(
+      '/obj/create',
+      `{"obj":{"project_id":"${project}","object_id":"${object_id}","val":${val}}}`,
+    );
+  for (const val of ['{"n":1.0}', '{"n":2}']) await publish('first', val);
+  await publish('second', '{"grün":["\\u00e4", 12345678901234567890]}');
+  const query = `SELECT object_id, version_index, is_latest, val, typeof(created_at) AS type FROM FILE ORDER BY 1, 2`;
+  const type = 'TIMESTAMP WITH TIME ZONE';
+  const first = { object_id: 'first', type };
+  const second = {
+    object_id: 'second',
+    version_index: '0',
+    is_latest: '1',
+    val: '{"grün":["\\u00e4", 12345678901234567890]}',
+    type,
+  };
+  const request = { project_id: project, of: 'objects' };
+  expect(await ask(request, query)).toEqual([
+    { ...first, version_index: '0', is_latest: '0', val: '{"n":1.0}' },
+    { ...first, version_index: '1', is_latest: '1', val: '{"n":2}' },
+    second,
+  ]);
+  const filter = { latest_only: true, object_ids: ['second'] };
+  expect(await ask({ ...request, filter }, query)).toEqual([second]);
+  const { objs } = (await app.post('/objs/query', { project_id: project })).body;
+  const lines = (await (await send({ ...request, format: 'jsonl' })).text()).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toEqual(objs);
+});
+
+describe('the trajectories of a build', () => {
+  const { aProject, build, exported } = buildsOf(() => app, 'trajectories');
+  const project = aProject();
+  let request: { project_id: string; of: string; build_id: string };
+  let groups: any[];
+
+  beforeAll(async () => {
+    const asks = (text: string) => [
+      { messages: [{ role: 'user', content: 'größe?\n"]}' }], content: text },
+    ];
+    await record(
+      app,
+      [
+        { id: 'good', task: 'a', score: 1, asks: asks('L') },
+        { id: 'bad', task: 'a', score: 0.25, asks: asks('],"metadata":{}') },
+        { id: 'best', task: '你', score: 0.5, asks: asks('你好') },
+        { id: 'worst', task: '你', score: 0, asks: asks('nichts') },
+      ],
+      project,
+    );
+    const { body, text, status } = await build(project);
+    expect([status, text]).toEqual([200, expect.anything()]);
+    request = { project_id: project, of: 'build', build_id: body.build_id };
+    groups = (await exported(project, body.build_id, 'art')).rows;
+  });
+
+  it('have a row each, with its group, its reward and its messages', async () => {
+    const rows = await ask(request, 'SELECT * FROM FILE ORDER BY group_index, trajectory_index');
+    const wanted = groups.flatMap(({ trajectories, metadata }, group_index) =>
+      trajectories.map((trajectory: any, i: number) => ({
+        group_index: String(group_index),
+        trajectory_index: String(i),
+        ...metadata,
+        reward: trajectory.reward,
+        call_id: trajectory.metadata.call_id,
+        unit_id: trajectory.metadata.unit_id,
+      })),
+    );
+    expect(rows).toEqual(wanted.map((row) => expect.objectContaining(row)));
+    const sums = `SELECT count(*)::int AS rows, sum(reward) AS reward, count(DISTINCT group_key)::int AS keys,
+      bool_and(typeof(start_time) = 'TIMESTAMP WITH TIME ZONE') AS is_time FROM FILE`;
+    expect(await ask(request, sums)).toEqual([{ rows: 4, reward: 1.75, keys: 2, is_time: true }]);
+    const messages = rows.map((row) => JSON.parse(row['messages_and_choices'] as string));
+    expect(messages).toEqual(
+      groups.flatMap(({ trajectories }) =>
+        trajectories.map((trajectory: any) => trajectory.messages_and_choices),
+      ),
+    );
+    const { builds } = (await app.post('/builds/query', { project_id: project })).body;
+    expect(builds[0].counts).toMatchObject({ groups: 2, trajectories: 4 });
+  });
+
+  it('are the members of the stored groups as jsonl, and name their version in Parquet', async () => {
+    const lines = await (await send({ ...request, format: 'jsonl' })).text();
+    expect(
+      lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(
+      groups.flatMap(({ trajectories, metadata }, group_index) =>
+        trajectories.map((trajectory: object, trajectory_index: number) => ({
+          group_index,
+          trajectory_index,
+          ...metadata,
+          ...trajectory,
+        })),
+      ),
+    );
+    const schema = `SELECT decode(value) AS value FROM parquet_kv_metadata(FILE) WHERE decode(key) = 'skein.schema'`;
+    expect(await ask(request, schema)).toEqual([{ value: 'build/1' }]);
+  });
+
+  it('are refused when the build was erased or does not exist, without an event', async () => {
+    const missing = await send({ ...request, build_id: randomUUID() });
+    expect([missing.status, ((await missing.json()) as { detail: string }).detail]).toEqual([
+      404,
+      'there is no such build in the project',
+    ]);
+    await app.post('/calls/delete', { project_id: project, call_ids: ['good'] });
+    await until(async () => (await send(request)).status === 409);
+    const { events } = (await app.post('/audit/query', { project_id: project })).body;
+    const targets = events.filter(({ action }: any) => action === 'project.export');
+    expect(new Set(targets.map(({ target }: any) => target))).toEqual(new Set([request.build_id]));
+  });
+});
+
 it('refuses a request that does not fit its kind, and names the field', async () => {
   const refusal = async (body: object) => {
     const response = await send(body);
@@ -290,7 +459,23 @@ it('refuses a request that does not fit its kind, and names the field', async ()
   ]);
   for (const format of ['parquet', 'jsonl'])
     expect((await refusal({ of: 'table', digest: 'none', format }))[0]).toBe(404);
-  expect((await refusal({ of: 'threads' }))[0]).toBe(400);
+  expect(await refusal({ of: 'build' })).toEqual([
+    400,
+    'build_id is required for an export of a build',
+  ]);
+  expect(await refusal({ of: 'threads', query: {} })).toEqual([
+    400,
+    'query is not for an export of threads',
+  ]);
+  expect(await refusal({ of: 'threads', filter: { thread_ids: 'a' } })).toEqual([
+    400,
+    'filter.thread_ids must be an array',
+  ]);
+  expect(await refusal({ of: 'calls', filter: { op_names: [1] } })).toEqual([
+    400,
+    expect.stringContaining('filter.op_names[0] '),
+  ]);
+  expect((await refusal({ of: 'costs' }))[0]).toBe(400);
 });
 
 it('adds an event to the audit before it sends a row', async () => {

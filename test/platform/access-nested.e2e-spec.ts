@@ -388,6 +388,16 @@ describe('what another project holds', () => {
     ],
     ['a build', build, inMine('/build/export', (build_id) => ({ build_id, format: 'art' }))],
     [
+      'a build, as a file',
+      build,
+      inMine('/export', (id) => ({ of: 'build', format: 'jsonl', build_id: id })),
+    ],
+    [
+      'a table, as a file',
+      table,
+      inMine('/export', (id) => ({ of: 'table', format: 'jsonl', digest: id })),
+    ],
+    [
       'a build, submitted',
       build,
       inMine('/build/submit', (build_id) => ({ build_id, model_id: mine.model })),

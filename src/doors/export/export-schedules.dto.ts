@@ -3,9 +3,10 @@ import { Type } from 'class-transformer';
 import { IsIn, IsOptional, ValidateNested } from 'class-validator';
 import { IsJsonObject, IsProjectId, IsText, rule } from '../../platform/http/dto.js';
 import { CallsFilterDto } from '../../tracing/calls/calls.dto.js';
-import { ExportDto, FORMATS, KINDS } from './export.dto.js';
+import { ExportDto, FORMATS } from './export.dto.js';
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const KINDS = ['calls', 'feedback', 'table'] as const;
 const EVERY = ['hour', 'day'] as const;
 
 /** The name is also the name of a folder. */
@@ -26,7 +27,10 @@ export class ExportScheduleDeleteDto extends ExportSchedulesQueryDto {
 
 export class ExportScheduleDto extends ExportScheduleDeleteDto {
   /** The rows of the files. `table` is the table of a dataset. */
-  @IsIn(KINDS) of!: ExportDto['of'];
+  @IsIn(KINDS, {
+    message: 'must be calls, feedback or table: threads, objects and builds have no windows by day',
+  })
+  of!: (typeof KINDS)[number];
   @IsIn(FORMATS) format!: ExportDto['format'];
   /** How long the window of a file is. Required for calls and feedback, and not for a table. */
   @IsOptional() @IsIn(EVERY) every?: (typeof EVERY)[number] | null;

@@ -151,7 +151,10 @@ function assertFits(body: ExportScheduleDto): void {
   const isTable = of === 'table';
   const wrong = (path: string, message: string) => invalidRequest([{ path, message }]);
   if (isTable && every)
-    throw wrong('every', 'is not for an export of a table: changes are written');
+    throw wrong(
+      'every',
+      'is not for an export of a table, which has no windows: each change is written',
+    );
   if (!isTable && !every) throw wrong('every', `is required for an export of ${of}`);
   if (isTable && !object_id) throw wrong('object_id', 'is required for an export of a table');
   if (!isTable && object_id) throw wrong('object_id', `is not for an export of ${of}`);

@@ -14,8 +14,9 @@ export class ExportController {
   constructor(private readonly service: ExportService) {}
 
   /**
-   * Streams all matching calls or feedback, or the rows of a table, as one file. Calls come with costs and feedback.
-   * Rows are read in one snapshot. The connection is cut if the service cannot complete the file.
+   * Streams all matching calls, feedback, threads or objects, the rows of a table or the trajectories of a build, as
+   * one file. Calls come with costs and feedback. Rows are read in one snapshot. The connection is cut if the service
+   * cannot complete the file.
    */
   @Operation('export', 'reader')
   @AnswersInDialect()

@@ -13,7 +13,7 @@ import { logger } from '../../platform/process/logger.js';
 import { registerCounter } from '../../platform/process/metrics.js';
 import type { Sql } from '../../platform/query/sql.js';
 import { DatasetsService } from '../../tracing/datasets/datasets.service.js';
-import { callColumns, feedbackColumns, SCHEMA_VERSION } from './export-columns.js';
+import { exported, SCHEMA_VERSION } from './export-columns.js';
 import {
   databaseTime,
   type DatabaseTime,
@@ -208,7 +208,7 @@ export class ExportsKeeper implements OnApplicationBootstrap {
     const files = others.filter((file) => file.path !== path);
     if (written) files.push(written);
     files.sort((a, b) => (a.path < b.path ? -1 : 1));
-    const columns = kind === 'calls' ? callColumns() : kind === 'feedback' ? feedbackColumns() : [];
+    const columns = exported(kind).columns?.() ?? [];
     const facts = { project_id, name, of: kind, format, every, schema_version: SCHEMA_VERSION };
     const manifest = {
       ...facts,

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { addEventBefore, auditAction } from '../../../platform/audit/add-event.js';
 import type { Caller } from '../../../platform/auth/caller.js';
 import type { Context } from '../../../platform/http/context.js';
+import type { JsonBatch } from '../../../platform/http/json-rows.js';
 import { ApiError } from '../../../platform/errors.js';
 import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { Busy } from '../../../platform/refusals.js';
@@ -23,7 +24,7 @@ import {
   chunksQuery,
   jobInsert,
 } from '../builds.query.js';
-import { type ConvertedFormat, type ExportOptions, exportRows } from './exports.js';
+import { type ConvertedFormat, type ExportOptions, exportRows, trajectoryRows } from './exports.js';
 import { derivedDataLock } from '../../derived-data-lock.query.js';
 import type { Split } from '../groups/groups.js';
 import type { LintDto } from '../build-facts.dto.js';
@@ -178,6 +179,17 @@ export class BuildOutputsService {
     }
   }
 
+  /**
+   * Returns the trajectories of a build as rows, in batches of JSON texts.
+   * @throws Busy when too many builds are exported at once
+   */
+  async trajectories(projectId: string, buildId: string): Promise<Readable> {
+    const build = await this.find(projectId, buildId);
+    const slot = await this.slots.take(this.database.scope.owner);
+    const lines = cutLines(this.readChunks(projectId, build, 'all'));
+    return this.watch(trajectoryRows(lines), slot);
+  }
+
   private async handOver(
     { project_id: projectId, build_id, format, split }: BuildExportDto,
     by: Caller,
@@ -197,7 +209,7 @@ export class BuildOutputsService {
    * Frees the slot when the reader has finished or left. Cuts a reader that takes nothing for `STALLED_AFTER_MS`, or
    * sooner while another key waits.
    */
-  private watch(pieces: AsyncIterable<Buffer>, slot: ConnectionSlot): Readable {
+  private watch(pieces: AsyncIterable<Buffer | JsonBatch>, slot: ConnectionSlot): Readable {
     let stalled: NodeJS.Timeout | undefined;
     const taken = async function* () {
       for await (const piece of pieces) {
@@ -237,7 +249,7 @@ export class BuildOutputsService {
   }
 
   /** @throws ApiError `not_found`, or `conflict` when the build was erased */
-  private async find(projectId: string, id: string): Promise<BuildRow> {
+  async find(projectId: string, id: string): Promise<BuildRow> {
     const [build] = await this.database.query(buildQuery(projectId, id));
     if (!build) throw new ApiError('not_found', 'there is no such build in the project');
     if (build.is_erased)

@@ -1,3 +1,4 @@
+import type { JsonBatch } from '../../../platform/http/json-rows.js';
 import { skipValue } from '../../../platform/json/json-grammar.js';
 import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import {
@@ -255,4 +256,42 @@ async function readExportedGroup(line: string): Promise<ExportedGroup> {
     metadata: { group_key: string };
   };
   return { rollouts, key: JSON.stringify(metadata.group_key) };
+}
+
+const METADATA = '],"metadata":';
+const BATCH_BYTES = 512 * 1024;
+const SPARE_BYTE = Buffer.from(' ');
+
+/**
+ * Yields the trajectories of groups as rows, which also name their group. Relies on the order of members that
+ * `groupLine` writes, and copies the bytes of a trajectory as they are.
+ */
+export async function* trajectoryRows(groups: AsyncIterable<Buffer>): AsyncGenerator<JsonBatch> {
+  const turn = new EventLoopTurn();
+  let [parts, ends, size]: [Buffer[], number[], number] = [[], [], 0];
+  let group = 0;
+  for await (const line of groups) {
+    const text = line.toString('latin1'); // one character a byte
+    const metadata = line.toString(
+      'utf8',
+      line.lastIndexOf(METADATA) + METADATA.length + 1,
+      line.length - 2,
+    );
+    let end = TRAJECTORIES.length - 1;
+    for (let i = 0; i === 0 || text[end] === ','; i++) {
+      if (turn.isOver) await turn.next();
+      const start = end + 1;
+      end = skipValue(text, start);
+      const head = `{"group_index":${group},"trajectory_index":${i},${metadata},`;
+      const row = [Buffer.from(head), line.subarray(start + 1, end), SPARE_BYTE];
+      for (const part of row) size += part.length;
+      parts.push(...row);
+      ends.push(size - 1);
+      if (size < BATCH_BYTES) continue;
+      yield { bytes: Buffer.concat(parts, size), ends };
+      [parts, ends, size] = [[], [], 0];
+    }
+    group++;
+  }
+  if (size > 0) yield { bytes: Buffer.concat(parts, size), ends };
 }
