@@ -66,16 +66,50 @@ describeConsole('what a call says', () => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it('is marked for each of several words, at the place of the first that the call says', async () => {
+    const page = await console.open(`/p/${PROJECT}/traces`);
+    await page.getByRole('link', { name: 'rain', exact: true }).waitFor();
+    const box = page.getByRole('combobox', { name: 'Filter' });
+    await box.fill('NOT absent (missing OR 北京) "LINE 7" hi');
+    await box.press('Enter');
+    const table = page.getByRole('table', { name: 'Traces' });
+    await table.locator('mark').first().waitFor();
+    expect(await table.locator('mark').allInnerTexts()).toEqual(['Hi', '北京']);
+    expect(await violations(page)).toEqual([]);
+    await table.getByRole('link', { name: 'weather' }).click();
+    const documents = page.getByRole('region', { name: 'Documents' });
+    const place = documents.locator('mark', { hasText: '北京' });
+    await place.waitFor();
+    expect(await documents.locator('mark').allInnerTexts()).toEqual(
+      expect.arrayContaining(['Hi', '北京']),
+    );
+    const matches = page.getByRole('list', { name: 'Matches' });
+    expect(await matches.locator('code').allInnerTexts()).toEqual([
+      'inputs.messages.90.content',
+      'inputs.messages.7.content',
+      'inputs.messages.70.content',
+      'inputs.messages.71.content',
+      'inputs.messages.90.content',
+    ]);
+    await matches.getByRole('button').nth(1).click();
+    await documents.locator('mark', { hasText: 'line 7' }).first().waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
   it('is found inside JSON that a string holds, in another case, and in names', async () => {
     const page = await console.open(`/p/${PROJECT}/traces?all=true&q=${encodeURIComponent('上海 "sunny all"')}`); // prettier-ignore
     const table = page.getByRole('table', { name: 'Traces' });
-    await table.locator('mark').waitFor();
-    expect(await table.locator('mark').allInnerTexts()).toEqual(['上海']);
+    await table.locator('mark').first().waitFor();
+    expect(await table.locator('mark').allInnerTexts()).toEqual(['上海', 'Sunny ALL']);
     await table.getByRole('link', { name: 'tool' }).click();
+    const documents = page.getByRole('region', { name: 'Documents' });
+    await documents.locator('mark').first().waitFor();
+    expect(await documents.locator('mark').allInnerTexts()).toEqual(['上海', 'Sunny ALL']);
     const matches = page.getByRole('list', { name: 'Matches' });
-    await matches.locator('mark').waitFor();
-    expect(await matches.getByRole('button').innerText()).toContain(String.raw`inputs.a\.b`);
-    await page.getByRole('region', { name: 'Documents' }).getByText('Sunny ALL day').waitFor();
+    expect(await matches.locator('code').allInnerTexts()).toEqual([
+      String.raw`inputs.a\.b`,
+      String.raw`inputs.a\.b`,
+    ]);
     await page.goto(`${console.app.url}/console/p/${PROJECT}/traces?q=RAIN`);
     await table.locator('mark').waitFor();
     expect(await table.locator('mark').allInnerTexts()).toEqual(['rain']);

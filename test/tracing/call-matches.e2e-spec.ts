@@ -25,8 +25,13 @@ describe('where calls say a text', () => {
     const body = `{"end":{${names},"ended_at":"2026-01-02"${end}}}`;
     expect((await app.post('/call/end', body)).status).toBe(200);
   };
-  const ask = (call_ids: string[], text: string, more = {}) =>
-    app.post('/calls/matches', { project_id: calls.project_id, call_ids, text, ...more });
+  const ask = (call_ids: string[], text: string | string[], more = {}) =>
+    app.post('/calls/matches', {
+      project_id: calls.project_id,
+      call_ids,
+      texts: [text].flat(),
+      ...more,
+    });
   const matchesOf = async (...asked: Parameters<typeof ask>) => {
     const answer = await ask(...asked);
     expect(answer).toMatchObject({ status: 200, body: { not_searched: [] } });
@@ -74,6 +79,22 @@ describe('where calls say a text', () => {
       ['a', 'inputs.c.0', 'über'],
     ]);
     expect(await matchesOf(['a', 'b'], 'ÜBER')).toMatchObject([{ path: 'inputs.a' }]);
+  });
+
+  it('answers the places of each of several texts, in the order of the texts', async () => {
+    const nested = JSON.stringify(String.raw`{"city":"\u5317\u4eac"}`);
+    await store('a', `"inputs":{"a":"Refund now","b":${nested},"c":"refund, refund"}`);
+    await store('b', '"inputs":{}', String.raw`,"output":["refund \u5317\u4eac","none"]`);
+    const found = await matchesOf(['a', 'b'], ['北京', 'REFUND', 'absent', '北京'], {
+      case_insensitive: true,
+    });
+    expect(found.map(({ id, path, match }: any) => [id, path, match])).toEqual([
+      ['a', 'inputs.b', '北京'],
+      ['a', 'inputs.a', 'Refund'],
+      ['a', 'inputs.c', 'refund'],
+      ['b', 'output.0', '北京'],
+      ['b', 'output.0', 'refund'],
+    ]);
   });
 
   it('finds each text that $contains finds, in the same calls', async () => {
@@ -139,22 +160,29 @@ describe('where calls say a text', () => {
   it('shows nothing of a deleted call, nor of another project', async () => {
     await store('a', '"inputs":{"a":"secret"}');
     expect(await matchesOf(['a'], 'secret')).toHaveLength(1);
-    const other = { project_id: 'acme/others', call_ids: ['a'], text: 'secret' };
+    const other = { project_id: 'acme/others', call_ids: ['a'], texts: ['secret'] };
     expect((await app.post('/calls/matches', other)).body.matches).toEqual([]);
     await app.post('/calls/delete', { project_id: calls.project_id, call_ids: ['a'] });
     expect(await matchesOf(['a'], 'secret')).toEqual([]);
   });
 
   it.each<[object, string]>([
-    [{ text: '' }, 'text must be a string of 1 to 4096 bytes'],
-    [{ text: '你'.repeat(1366) }, 'text must be a string of 1 to 4096 bytes'],
-    [{ text: '\ud800' }, 'text must be a string of 1 to 4096 bytes'],
-    [{ text: 'a', call_ids: Array.from({ length: 101 }, (_, n) => `c${n}`) }, 'call_ids'],
-    [{ text: 'a', case_insensitive: 'yes' }, 'case_insensitive'],
+    [{ texts: [''] }, 'texts[0] must be a string of 1 to 4096 bytes'],
+    [{ texts: ['a', '你'.repeat(1366)] }, 'texts[1] must be a string of 1 to 4096 bytes'],
+    [{ texts: ['\ud800'] }, 'texts[0] must be a string of 1 to 4096 bytes'],
+    [{ texts: [] }, 'texts must contain at least 1'],
+    [
+      { texts: Array.from({ length: 17 }, (_, n) => `t${n}`) },
+      'texts must contain no more than 16',
+    ],
+    [{ texts: 'a' }, 'texts'],
+    [{ call_ids: Array.from({ length: 101 }, (_, n) => `c${n}`) }, 'call_ids'],
+    [{ case_insensitive: 'yes' }, 'case_insensitive'],
   ])('refuses what breaks rule %#', async (body, detail) => {
     const answer = await app.post('/calls/matches', {
       project_id: calls.project_id,
       call_ids: ['a'],
+      texts: ['a'],
       ...body,
     });
     expect(answer.status).toBe(400);

@@ -60,7 +60,7 @@ interface KeyParts {
   trace: [project: string, traceId: string];
   traceSpending: [project: string, traceId: string, told: number];
   call: [project: string, callId: string, end: number | null];
-  callMatches: [project: string, callId: string, text: string | undefined];
+  callMatches: [project: string, callId: string, texts: string[]];
   comparedCall: [project: string, callId: string | undefined];
   callBefore: [project: string, callId: string];
   costs: [project: string, callId: string];
@@ -71,7 +71,7 @@ interface KeyParts {
   waitingTraces: [request: object, rows: unknown[]];
   traceCount: [request: object];
   cellDocuments: [project: string, rows: object];
-  matches: [project: string, callIds: string[], text: string | undefined];
+  matches: [project: string, callIds: string[], texts: string[]];
   sampleDocuments: [project: string, callIds: string[]];
   completion: [];
   views: [project: string];

@@ -5,6 +5,7 @@ import { bytes } from '../ui/format.ts';
 import styles from './json.module.css';
 import type { JsonIndex } from './json-index.ts';
 import { MarkedText } from './MarkedText.tsx';
+import { decodedToSay } from './said-text.ts';
 import { isOpen, rowsBelow, toggledAbove } from './tree-rows.ts';
 import { decodedStart, hasLines, visible } from './visible-text.ts';
 
@@ -13,6 +14,15 @@ export interface Section {
   root: number;
 }
 
+/** Values in which texts are marked. */
+export interface MarkedValues {
+  nodes: ReadonlySet<number>;
+  texts: readonly string[];
+  /** The one that is scrolled to. */
+  first: number;
+}
+
+const NONE: readonly string[] = [];
 const ROW_HEIGHT = 20;
 /** Characters of a value that are shown at first. Each click shows as many more. */
 const SHOWN_CHARACTERS = 1200;
@@ -34,8 +44,8 @@ export function JsonView({
 }: {
   index: JsonIndex;
   sections: Section[];
-  /** A value that is scrolled to, and the text to mark in it. Takes effect when the view is made. */
-  marked?: { node: number; text: string } | undefined;
+  /** Takes effect when the view is made. */
+  marked?: MarkedValues | undefined;
   /** Shows the whole of a string that is too long to be opened in place. */
   onText?: (node: number) => void;
 }) {
@@ -44,10 +54,10 @@ export function JsonView({
     toggledAbove(
       index,
       sections.map(({ root }) => root),
-      marked?.node ?? 0,
+      marked?.nodes ?? [],
     ),
   );
-  const [whole, openWhole] = useState<ReadonlySet<number>>(() => new Set(marked && [marked.node]));
+  const [whole, openWhole] = useState<ReadonlySet<number>>(() => new Set(marked?.nodes));
   const rows = useMemo(
     () =>
       sections.flatMap((section) => [
@@ -65,7 +75,7 @@ export function JsonView({
   });
   const isScrolled = useRef(false);
   useEffect(() => {
-    const row = marked ? rows.findIndex(({ node }) => node === marked.node) : -1;
+    const row = marked ? rows.findIndex(({ node }) => node === marked.first) : -1;
     if (row < 0 || isScrolled.current) return;
     isScrolled.current = true;
     virtual.scrollToIndex(row, { align: 'center' });
@@ -121,7 +131,7 @@ export function JsonView({
                 isOpen={isOpen(index, node, section.root, toggled)}
                 onToggle={() => toggle(node)}
                 isWhole={whole.has(node)}
-                marked={node === marked?.node ? marked.text : undefined}
+                marked={marked?.nodes.has(node) ? marked.texts : NONE}
                 onWhole={() => {
                   if (onText && index.nodeLength(node) > MOST_IN_PLACE) onText(node);
                   else openWhole(new Set(whole).add(node));
@@ -143,8 +153,8 @@ interface RowProps {
   onToggle: () => void;
   isWhole: boolean;
   onWhole: () => void;
-  /** A text to mark in the name and the value. */
-  marked: string | undefined;
+  /** Texts to mark in the name and the value. */
+  marked: readonly string[];
 }
 
 function Row({ index, node, isRoot, isOpen: open, onToggle, isWhole, onWhole, marked }: RowProps) {
@@ -191,14 +201,14 @@ function Leaf({
 }: Pick<RowProps, 'index' | 'node' | 'isWhole' | 'onWhole' | 'marked'>) {
   const { text, isCut, isText } = shownValue(index, node, {
     isWhole,
-    isDecoded: marked !== undefined,
+    isDecoded: marked.length > 0,
   });
   return (
     <span
       className={`${styles['value']} ${styles[index.kind(node)]}`}
       data-text={isText || undefined}
     >
-      <MarkedText text={visible(text)} marked={marked} />
+      <MarkedText text={visible(decodedToSay(text, marked))} marked={marked} />
       {isCut && '…'}
       {isCut && !isWhole && (
         <button type="button" className={styles['more']} onClick={onWhole}>

@@ -19,19 +19,21 @@ export function isOpen(
   return isByItself !== toggled.has(node);
 }
 
-/** The toggled nodes that make a node visible. */
+/** The toggled nodes that make some nodes visible. */
 export function toggledAbove(
   index: JsonIndex,
   roots: readonly number[],
-  node: number,
+  nodes: Iterable<number>,
 ): Set<number> {
   const { behind } = index.nodes;
   const toggled = new Set<number>();
-  const root = roots.find((one) => one <= node && node < behind[one]!);
-  for (let above = root ?? node; above < node;) {
-    const isAbove = behind[above]! > node;
-    if (isAbove && !isOpen(index, above, root!, toggled)) toggled.add(above);
-    above = isAbove ? above + 1 : behind[above]!;
+  for (const node of nodes) {
+    const root = roots.find((one) => one <= node && node < behind[one]!);
+    for (let above = root ?? node; above < node;) {
+      const isAbove = behind[above]! > node;
+      if (isAbove && !isOpen(index, above, root!, toggled)) toggled.add(above);
+      above = isAbove ? above + 1 : behind[above]!;
+    }
   }
   return toggled;
 }

@@ -5,7 +5,7 @@ import { readChat } from '../../../src/platform/json/chat.ts';
 import { parseLossless } from '../../../src/platform/json/chat-parts.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { nodeAt } from '../json/path.ts';
-import { JsonView } from '../json/JsonView.tsx';
+import { JsonView, type MarkedValues } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
 import { decoded, visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
@@ -37,7 +37,7 @@ export function CallPane({
   span,
   tab,
   other,
-  said,
+  said = NONE,
   onShow,
 }: {
   project: string;
@@ -45,8 +45,8 @@ export function CallPane({
   tab: Tab | undefined;
   /** The id of the call to compare with. */
   other: string | undefined;
-  /** A text whose place is shown. */
-  said: string | undefined;
+  /** Texts that are marked. The place of the first is shown. */
+  said: string[] | undefined;
   onShow: (shown: { tab: Tab; with?: string }) => void;
 }) {
   const [text, showText] = useState<number>();
@@ -64,6 +64,7 @@ export function CallPane({
       )}
       <Matches
         of={matches}
+        texts={said}
         chosen={chosen}
         onChoose={(n) => {
           choose(n);
@@ -81,7 +82,9 @@ export function CallPane({
           span={span}
           index={data}
           tab={tab ?? (matches[0] && tabOf(matches[0]))}
-          match={matches[chosen]}
+          matches={matches}
+          chosen={chosen}
+          texts={said}
           other={other}
           onShow={onShow}
           onText={showText}
@@ -91,12 +94,12 @@ export function CallPane({
   );
 }
 
-/** Finds where the call says a text, and which of the places is shown. */
-function useMatches(project: string, id: string, said: string | undefined) {
+/** Finds where the call says some texts, and which of the places is shown. */
+function useMatches(project: string, id: string, said: string[]) {
   const [chosen, choose] = useState(0);
   const { data, isPending } = useQuery(callMatchesQuery(project, id, said));
-  const matches = data?.matches ?? NONE;
-  return { matches, isSearching: said !== undefined && isPending, chosen, choose };
+  const matches = data?.matches ?? NO_MATCHES;
+  return { matches, isSearching: said.length > 0 && isPending, chosen, choose };
 }
 
 const Header = ({ project, span }: { project: string; span: TraceSpan }) => (
@@ -146,17 +149,20 @@ function CallDuration({ span: { status, latency } }: { span: TraceSpan }) {
   return <span title="The end of the call lies before its start">duration unknown</span>;
 }
 
-const NONE: readonly CallMatch[] = [];
+const NONE: string[] = [];
+const NO_MATCHES: readonly CallMatch[] = [];
 
 const tabOf = ({ path }: CallMatch): Tab => (/^(attributes|summary)/.test(path) ? 'more' : 'json');
 
-/** Lists the places where the call says a text. A click shows one. */
+/** Lists the places where the call says the texts. A click shows one. */
 const Matches = ({
   of,
+  texts,
   chosen,
   onChoose,
 }: {
   of: readonly CallMatch[];
+  texts: readonly string[];
   chosen: number;
   onChoose: (n: number) => void;
 }) => (
@@ -164,7 +170,7 @@ const Matches = ({
     {of.map((match, n) => (
       <li key={n}>
         <button type="button" aria-pressed={n === chosen} onClick={() => onChoose(n)}>
-          <code>{visible(match.path)}</code> <MatchText of={match} isShort />
+          <code>{visible(match.path)}</code> <MatchText of={match} texts={texts} isShort />
         </button>
       </li>
     ))}
@@ -176,15 +182,21 @@ interface DocumentsProps {
   span: TraceSpan;
   index: JsonIndex;
   tab: Tab | undefined;
-  match: CallMatch | undefined;
+  matches: readonly CallMatch[];
+  chosen: number;
+  texts: readonly string[];
   other: string | undefined;
   onShow: (shown: { tab: Tab; with?: string }) => void;
   onText: (node: number) => void;
 }
 
-function Documents({ project, span, index, tab, match, other, onShow, onText }: DocumentsProps) {
+function Documents({ project, span, index, tab, other, onShow, onText, ...said }: DocumentsProps) {
   const call = index.member(0, 'call') ?? 0;
-  const marked = useMemo(() => markedNode(index, call, match), [index, call, match]);
+  const { matches, chosen, texts } = said;
+  const marked = useMemo(
+    () => markedValues(index, call, { matches, chosen, texts }),
+    [index, call, matches, chosen, texts],
+  );
   const { sections, more, chat } = useMemo(() => callParts(index, call), [index, call]);
   const tabs: TabOf<Tab>[] = [
     ...(chat ? [{ value: 'chat' as const, label: 'Chat', content: <Chat {...chat} /> }] : []),
@@ -193,7 +205,7 @@ function Documents({ project, span, index, tab, match, other, onShow, onText }: 
       label: 'Data',
       content: (
         <JsonView
-          key={marked?.node}
+          key={marked?.first}
           index={index}
           sections={sections}
           marked={marked}
@@ -206,7 +218,7 @@ function Documents({ project, span, index, tab, match, other, onShow, onText }: 
       label: 'Attributes',
       content: (
         <JsonView
-          key={marked?.node}
+          key={marked?.first}
           index={index}
           sections={more}
           marked={marked}
@@ -265,9 +277,15 @@ function Documents({ project, span, index, tab, match, other, onShow, onText }: 
   );
 }
 
-function markedNode(index: JsonIndex, call: number, match: CallMatch | undefined) {
-  const node = match && nodeAt(index, call, match.path);
-  return node === undefined ? undefined : { node, text: match!.match };
+function markedValues(
+  index: JsonIndex,
+  call: number,
+  { matches, chosen, texts }: Pick<DocumentsProps, 'matches' | 'chosen' | 'texts'>,
+): MarkedValues | undefined {
+  const nodes = matches.map(({ path }) => nodeAt(index, call, path));
+  const first = nodes[chosen];
+  if (first === undefined) return undefined;
+  return { first, nodes: new Set(nodes.filter((node) => node !== undefined)), texts };
 }
 
 function callParts(index: JsonIndex, call: number) {

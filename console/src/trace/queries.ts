@@ -56,15 +56,15 @@ const toSpan = (call: CallRow): TraceSpan => {
   };
 };
 
-/** Reads where a call says a text. Nothing without a text. */
-export const callMatchesQuery = (project_id: string, id: string, text: string | undefined) =>
+/** Reads where a call says some texts. Nothing without a text. */
+export const callMatchesQuery = (project_id: string, id: string, texts: string[]) =>
   queryOptions({
-    queryKey: keys.callMatches(project_id, id, text),
+    queryKey: keys.callMatches(project_id, id, texts),
     queryFn: ({ signal }) => {
-      const body = { project_id, call_ids: [id], text: text!, case_insensitive: true };
+      const body = { project_id, call_ids: [id], texts, case_insensitive: true };
       return post('/calls/matches', body, { signal });
     },
-    enabled: text !== undefined,
+    enabled: texts.length > 0,
     retry: false,
   });
 

@@ -8,20 +8,20 @@ export interface TraceSearch {
   tab?: Tab;
   /** The tree when absent. */
   view?: 'graph';
-  /** A text to show in the documents of the call. */
-  said?: string;
+  /** Texts to mark in the documents of the call. */
+  said?: string[];
   /** The id of the call to compare with. */
   with?: string;
 }
 
 export function traceSearch(search: Record<string, unknown>): TraceSearch {
   const [call, other] = [textIn(search['call']), textIn(search['with'])];
-  const said = textIn(search['said']);
+  const { said } = search;
   const tab = TABS.find((one) => one === search['tab']);
   return {
     ...(call !== undefined && { call }),
     ...(tab !== undefined && { tab }),
-    ...(said !== undefined && { said }),
+    ...(Array.isArray(said) && { said: said.map(String) }),
     ...(search['view'] === 'graph' && { view: 'graph' as const }),
     ...(other !== undefined && { with: other }),
   };

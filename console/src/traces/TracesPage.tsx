@@ -22,7 +22,7 @@ import { countText } from './count.ts';
 import { countQuery, matchesQuery } from './queries.ts';
 import { storeColumns, storedColumns } from './stored-columns.ts';
 import { useDocuments } from './useDocuments.ts';
-import { InvalidFilter, soughtText } from './filter.ts';
+import { InvalidFilter, soughtTexts } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
 import {
   type CallsRequest,
@@ -314,9 +314,9 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
   );
 }
 
-/** The text that the filter searches in documents, and where the calls say it. */
+/** The texts that the filter searches in documents, and where the calls say them. */
 function useMatches(project: string, { query }: CallsRequest, ids: string[]) {
-  const sought = soughtText(query ?? undefined);
+  const sought = soughtTexts(query ?? {});
   const { data: matches } = useQuery(matchesQuery(project, ids, sought));
   return { sought, matches };
 }

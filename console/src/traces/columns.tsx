@@ -4,7 +4,6 @@ import { visible } from '../json/visible-text.ts';
 import { callDuration, count, money, opName } from '../ui/format.ts';
 import { RemarkCounts } from '../ui/RemarkCounts.tsx';
 import { KindIcon, kindOf } from '../ui/KindIcon.tsx';
-import { MatchText } from '../ui/MatchText.tsx';
 import { Tags } from '../ui/Tags.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -13,7 +12,7 @@ import styles from './traces.module.css';
 import type { Remarks } from '../api/remarks.ts';
 import { columnTitle } from './column-names.ts';
 import type { Sort } from './request.ts';
-import type { CellDocuments, FirstMatches } from './queries.ts';
+import type { CellDocuments, MatchCells } from './queries.ts';
 import { isSmall } from './useDocuments.ts';
 
 interface ColumnContext {
@@ -21,9 +20,9 @@ interface ColumnContext {
   remarks: ReadonlyMap<string, Remarks>;
   /** Values of path columns for the rows in view. */
   documents: CellDocuments;
-  /** The text that the filter searches in documents, and where the rows in view say it. */
-  sought: string | undefined;
-  matches: FirstMatches | undefined;
+  /** The texts that the filter searches in documents, and where the rows in view say them. */
+  sought: string[];
+  matches: MatchCells | undefined;
   sort: Sort | undefined;
   onSort: (sort: Sort | undefined) => void;
 }
@@ -32,25 +31,22 @@ interface ColumnContext {
 export function traceColumns(names: readonly string[], shown: ColumnContext): Column<CallRow>[] {
   const known = new Map(knownColumns(shown).map((column) => [column.name, column]));
   const columns = names.map((name) => known.get(name) ?? pathColumn(name, shown.documents));
-  if (shown.sought === undefined) return columns;
+  if (shown.sought.length === 0) return columns;
   return columns.toSpliced(names.indexOf('name') + 1 || columns.length, 0, matchColumn(shown));
 }
 
-/** A column with the first place where a call says the searched text. */
+/** A column with the place of the first searched text that a call says. */
 const matchColumn = ({ matches }: ColumnContext): Column<CallRow> => ({
   name: 'match',
   title: 'Match',
   width: 'minmax(220px, 2fr)',
-  cell: ({ id }) => {
-    const match = matches?.get(id);
-    return match === null ? <em>too large</em> : match && <MatchText of={match} isShort />;
-  },
+  cell: ({ id }) => matches?.get(id),
 });
 
-/** The state of a row's trace page: the call of the row is selected when it is not the root, or when it says a text. */
-export const openedCall = ({ id, parent_id }: CallRow, sought: string | undefined) => ({
-  ...((parent_id || sought !== undefined) && { call: id }),
-  ...(sought !== undefined && { said: sought }),
+/** The state of a row's trace page. The row's call is selected when it is not the root, or when texts are searched. */
+export const openedCall = ({ id, parent_id }: CallRow, sought: string[]) => ({
+  ...((parent_id || sought.length > 0) && { call: id }),
+  ...(sought.length > 0 && { said: sought }),
 });
 
 /** A column with the beginning of the value at a path. */

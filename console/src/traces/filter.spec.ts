@@ -1,4 +1,4 @@
-import { InvalidFilter, parseExpression, soughtText, term } from './filter.ts';
+import { InvalidFilter, parseExpression, soughtTexts, term } from './filter.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const field = (path: string) => ({ $getField: path });
@@ -174,16 +174,17 @@ it.each([
 });
 
 it.each([
-  ['status=error refund', 'refund'],
-  ['name~search "two words"', 'two words'],
-  ['text~你好', '你好'],
-  ['(op=a OR inputs.q~x)', 'x'],
-  ['attributes.tags~bug', 'bug'],
-  ['name~search', undefined],
-  ['NOT refund', undefined],
-  ['any(refund) NOT text~x', 'refund'],
-  ['status=error', undefined],
-  ['', undefined],
-])('%s searches the documents of calls for %s', (text, sought) =>
-  expect(soughtText(parseExpression(text))).toBe(sought),
+  ['status=error refund', ['refund']],
+  ['name~search "two words"', ['two words']],
+  ['text~你好', ['你好']],
+  ['(op=a OR inputs.q~x)', ['x']],
+  ['attributes.tags~bug', ['bug']],
+  ['refund "out of stock" NOT lost refund', ['refund', 'out of stock']],
+  ['name~search', []],
+  ['NOT refund', []],
+  ['any(refund) NOT text~x', ['refund']],
+  ['status=error', []],
+  ['', []],
+])('%s searches the documents of calls for %j', (text, sought) =>
+  expect(soughtTexts(parseExpression(text) ?? {})).toEqual(sought),
 );

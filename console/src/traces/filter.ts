@@ -312,13 +312,17 @@ function isSaid(text: string): Condition {
 }
 
 const SOUGHT =
-  /(?<!"\$not":\[\{)"\$contains":\{"input":\{"\$getField":"(?:inputs|output|attributes|exception)[^"]*"\},"substr":\{"\$literal":("(?:[^"\\]|\\.)+")/;
+  /(?<!"\$not":\[\{)"\$contains":\{"input":\{"\$getField":"(?:inputs|output|attributes|exception)[^"]*"\},"substr":\{"\$literal":("(?:[^"\\]|\\.)+")/g;
+/** The service searches so many texts at once. */
+const MOST_SOUGHT = 16;
 
-/** The first text that a query searches in the documents of calls; undefined when it searches none. */
-export function soughtText(query: object | undefined): string | undefined {
-  const json = query && SOUGHT.exec(JSON.stringify(query))?.[1];
-  return json && (JSON.parse(json) as string);
-}
+/** The texts that a query searches in the documents of calls, in their order. */
+export const soughtTexts = (query: object): string[] =>
+  [
+    ...new Set(
+      [...JSON.stringify(query).matchAll(SOUGHT)].map(([, text]) => JSON.parse(text!) as string),
+    ),
+  ].slice(0, MOST_SOUGHT);
 
 const COMPARED: Record<string, string> = {
   '=': '$eq',

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import type { CallRow } from '../api/calls.ts';
-import { allLines, type Schema } from '../api/client.ts';
+import { allLines } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { countCalls } from './count.ts';
 import { type CallsRequest, pageRequest } from './request.ts';
@@ -48,7 +49,7 @@ export const cellDocumentsQuery = (
   queryOptions({
     queryKey: keys.cellDocuments(project_id, { paths, call_ids, ended }),
     queryFn: async ({ signal }): Promise<CellDocuments> => {
-      const { readDocuments } = await import('./read-documents.ts');
+      const { readDocuments } = await import('./read-documents.tsx');
       return readDocuments({ project_id, call_ids, paths }, signal);
     },
     enabled: paths.length > 0 && call_ids.length > 0,
@@ -58,18 +59,18 @@ export const cellDocumentsQuery = (
     gcTime: 0,
   });
 
-/** The first place where each call says a text, keyed by call id. Null for a call that is too large to search. */
-export type FirstMatches = ReadonlyMap<string, Schema<'CallMatchDto'> | null>;
+/** Cells with the place of the first text that each call says, keyed by call id. */
+export type MatchCells = ReadonlyMap<string, ReactNode>;
 
-/** Reads where calls say a text. */
-export const matchesQuery = (project_id: string, ids: string[], text: string | undefined) =>
+/** Reads where calls say some texts. */
+export const matchesQuery = (project_id: string, ids: string[], texts: string[]) =>
   queryOptions({
-    queryKey: keys.matches(project_id, ids, text),
+    queryKey: keys.matches(project_id, ids, texts),
     queryFn: async ({ signal }) => {
-      const { firstMatches } = await import('./read-documents.ts');
-      return firstMatches({ project_id, ids, text: text! }, signal);
+      const { matchCells } = await import('./read-documents.tsx');
+      return matchCells({ project_id, ids, texts }, signal);
     },
-    enabled: text !== undefined && ids.length > 0,
+    enabled: texts.length > 0 && ids.length > 0,
     placeholderData: keepPreviousData,
     structuralSharing: false,
     gcTime: 0,

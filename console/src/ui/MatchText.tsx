@@ -1,4 +1,5 @@
 import type { Schema } from '../api/client.ts';
+import { MarkedText } from '../json/MarkedText.tsx';
 import { visible } from '../json/visible-text.ts';
 import styles from './controls.module.css';
 
@@ -7,17 +8,23 @@ const SHORT_BEFORE = 16;
 
 export type CallMatch = Schema<'CallMatchDto'>;
 
-/** A match with the text around it. */
-export function MatchText({ of, isShort }: { of: CallMatch; isShort?: boolean }) {
+/** A match with the text around it. All searched texts are marked. */
+export function MatchText({
+  of,
+  texts,
+  isShort,
+}: {
+  of: CallMatch;
+  texts: readonly string[];
+  isShort?: boolean;
+}) {
   const { path, before, match, after } = of;
   const characters = Array.from(before);
   const shown = isShort ? characters.slice(-SHORT_BEFORE) : characters;
   return (
     <span className={styles['match']} title={path}>
       {shown.length < characters.length && '…'}
-      {visible(shown.join(''))}
-      <mark>{visible(match)}</mark>
-      {visible(after)}
+      <MarkedText text={visible(`${shown.join('')}${match}${after}`)} marked={texts} />
     </span>
   );
 }

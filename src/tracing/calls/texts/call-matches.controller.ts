@@ -9,7 +9,7 @@ import { CallMatchesService } from './call-matches.service.js';
 export class CallMatchesController {
   constructor(private readonly calls: CallMatchesService) {}
 
-  /** Returns where calls say a text: the paths, and the text around each match. */
+  /** Returns where calls say some texts: the paths, and the text around each match. */
   @Operation('calls/matches', 'reader')
   @ApiOkResponse({ type: CallMatchesAnswerDto })
   matches(@Body() body: CallMatchesDto, @Ctx() context: Context): Promise<CallMatchesAnswerDto> {

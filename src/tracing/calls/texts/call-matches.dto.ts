@@ -1,26 +1,36 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsOptional } from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsBoolean, IsOptional } from 'class-validator';
 import { IsIdList, IsProjectId, isStorable, rule } from '../../../platform/http/dto.js';
 
+const MAX_TEXTS = 16;
 const MAX_BYTES = 4096;
 
-const IsSearchedText = () =>
+const IsSearchedTexts = () =>
   applyDecorators(
+    IsArray(),
+    ArrayMinSize(1),
+    ArrayMaxSize(MAX_TEXTS),
     rule(
       'isSearchedText',
       `must be a string of 1 to ${MAX_BYTES} bytes without \\u0000`,
       (value) => isStorable(value) && value !== '' && Buffer.byteLength(value) <= MAX_BYTES,
+      true,
     ),
-    ApiProperty({ type: 'string', minLength: 1, maxLength: MAX_BYTES }),
+    ApiProperty({
+      type: 'array',
+      minItems: 1,
+      maxItems: MAX_TEXTS,
+      items: { type: 'string', minLength: 1, maxLength: MAX_BYTES },
+    }),
   );
 
-/** A text to find in some calls, such as those that a list shows. */
+/** Texts to find in some calls, such as those that a list shows. */
 export class CallMatchesDto {
   @IsProjectId() project_id!: string;
   @IsIdList(100) call_ids!: string[];
-  /** Is searched by the rule of `$contains`: docs/query-language.md. */
-  @IsSearchedText() text!: string;
+  /** Each is searched by the rule of `$contains`: docs/query-language.md. */
+  @IsSearchedTexts() texts!: string[];
   @IsOptional() @IsBoolean() case_insensitive?: boolean | null;
 }
 
@@ -38,7 +48,7 @@ export class CallMatchDto {
 }
 
 export class CallMatchesAnswerDto {
-  /** At most 3 matches of each call, in the order of `call_ids`. */
+  /** In the order of `call_ids`, then of `texts`: at most 3 matches of each text in each call. */
   matches!: CallMatchDto[];
   /** Ids of calls that are too large to search in this request. */
   not_searched!: string[];

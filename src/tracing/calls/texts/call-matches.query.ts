@@ -13,15 +13,15 @@ const MAX_CALL_BYTES = 32 * 1024 * 1024;
 export const SEARCHED = [...TEXTS, 'inputs', 'output', 'attributes', 'summary'];
 
 /**
- * Selects the values of calls that may contain the text. Each row is a JSON object. `is_large` is true for a call that
- * is too large to search; it has no values.
+ * Selects the values of calls that may contain one of the texts. Each row is a JSON object. `is_large` is true for a
+ * call that is too large to search; it has no values.
  */
 export function searchedCalls(
   projectId: string,
   ids: readonly string[],
-  { text, isFolded }: { text: string; isFolded: boolean },
+  { texts, isFolded }: { texts: readonly string[]; isFolded: boolean },
 ): Sql {
-  const pattern = spellings(Array.from(storable(text)), isFolded);
+  const pattern = texts.map((text) => spellings(Array.from(storable(text)), isFolded)).join('|');
   const values = SEARCHED.map((name) => ({
     name: identifier(name),
     of: sql`c.${identifier(name)}`,

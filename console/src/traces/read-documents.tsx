@@ -1,7 +1,9 @@
-import { post, type Schema, send } from '../api/client.ts';
+import type { ReactNode } from 'react';
+import { post, send } from '../api/client.ts';
 import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { nodeAt } from '../json/path.ts';
 import { decoded, decodedStart } from '../json/visible-text.ts';
+import { MatchText } from '../ui/MatchText.tsx';
 
 /** Characters of a cell. */
 const MOST_SHOWN = 300;
@@ -38,18 +40,19 @@ function beginning(index: JsonIndex, node: number): string {
 /** The service searches so many calls at a time. */
 const MOST_SEARCHED = 100;
 
-/** Reads the first place where each call says a text, in any case. Null for a call that is too large to search. */
-export async function firstMatches(
-  { project_id, ids, text }: { project_id: string; ids: string[]; text: string },
+/** Makes cells with the place of the first text that each call says, in any case. */
+export async function matchCells(
+  { project_id, ids, texts }: { project_id: string; ids: string[]; texts: string[] },
   signal: AbortSignal,
-): Promise<Map<string, Schema<'CallMatchDto'> | null>> {
-  const found = new Map<string, Schema<'CallMatchDto'> | null>();
+): Promise<Map<string, ReactNode>> {
+  const found = new Map<string, ReactNode>();
   for (let from = 0; from < ids.length; from += MOST_SEARCHED) {
     const call_ids = ids.slice(from, from + MOST_SEARCHED);
-    const body = { project_id, call_ids, text, case_insensitive: true };
+    const body = { project_id, call_ids, texts, case_insensitive: true };
     const { matches, not_searched } = await post('/calls/matches', body, { signal });
-    for (const match of matches.toReversed()) found.set(match.id, match);
-    for (const id of not_searched) found.set(id, null);
+    for (const match of matches.toReversed())
+      found.set(match.id, <MatchText of={match} texts={texts} isShort />);
+    for (const id of not_searched) found.set(id, <em>too large</em>);
   }
   return found;
 }
