@@ -93,7 +93,7 @@ describeConsole('a session of debugging', () => {
   it('exports all calls of a list', async () => {
     const page = await console.open(`/p/${PROJECT}/traces?q=status%3Dsuccess`);
     await page.getByRole('button', { name: 'Export', exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: 'Export all calls of this list' });
+    const dialog = page.getByRole('dialog', { name: 'Export all calls' });
     await dialog.waitFor();
     expect(await violations(page)).toEqual([]);
     const [download] = await Promise.all([

@@ -9,6 +9,7 @@ import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count } from '../ui/format.ts';
+import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { questionsQuery, type QueueStat, queueQuery, statsQuery } from './queries.ts';
@@ -49,6 +50,10 @@ export function AnnotatePage() {
             </span>
           )}
           <Button onClick={() => look(true)}>Progress</Button>
+          <ExportButton
+            request={{ project_id: project, of: 'feedback', query: isOfQueue(queueId) }}
+            name={`${project}-${queue?.name ?? 'queue'}`}
+          />
         </>
       }
     >
@@ -62,6 +67,10 @@ export function AnnotatePage() {
     </Page>
   );
 }
+
+const isOfQueue = (queueId: string) => ({
+  $expr: { $eq: [{ $getField: 'queue_id' }, { $literal: queueId }] },
+});
 
 /** Reads the questions of a queue and the item to answer. */
 function Items({

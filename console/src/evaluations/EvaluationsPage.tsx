@@ -5,11 +5,12 @@ import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent-projects.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
+import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
 import { Runs } from './Runs.tsx';
-import { runsQuery } from './queries.ts';
+import { isRun, runsQuery } from './queries.ts';
 import { evaluationName, type EvaluationRun } from './runs.ts';
 import type { EvaluationsSearch } from './search.ts';
 import styles from './evaluations.module.css';
@@ -38,13 +39,19 @@ export function EvaluationsPage() {
       error={error}
       onRetry={() => void refetch()}
       actions={
-        <Link
-          to="/p/$entity/$project/evaluations/leaderboards"
-          params={{ entity, project: name }}
-          className={buttonClass()}
-        >
-          Leaderboards
-        </Link>
+        <>
+          <ExportButton
+            request={{ project_id: project, of: 'calls', filter: isRun(project) }}
+            name={`${project}-runs`}
+          />
+          <Link
+            to="/p/$entity/$project/evaluations/leaderboards"
+            params={{ entity, project: name }}
+            className={buttonClass()}
+          >
+            Leaderboards
+          </Link>
+        </>
       }
     >
       {query.isPending && <Skeleton rows={12} />}

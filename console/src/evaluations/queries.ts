@@ -25,6 +25,8 @@ const evaluateOps = (project: string) => [
   'Evaluation.evaluate',
 ];
 
+export const isRun = (project: string) => ({ op_names: evaluateOps(project) });
+
 /** Reads the runs of a project in pages, newest first. */
 export const runsQuery = (project_id: string) =>
   infiniteQueryOptions({
@@ -34,7 +36,7 @@ export const runsQuery = (project_id: string) =>
       readRuns(
         {
           project_id,
-          filter: { op_names: evaluateOps(project_id) },
+          filter: isRun(project_id),
           limit: PAGE,
           ...(pageParam && { after: [pageParam.startedAt, pageParam.id] }),
         },
@@ -61,10 +63,7 @@ const runsOfEvaluations = (
   limit: number,
   signal: AbortSignal,
 ): Promise<EvaluationRun[]> =>
-  readRuns(
-    { project_id, filter: { op_names: evaluateOps(project_id), input_refs }, limit },
-    signal,
-  );
+  readRuns({ project_id, filter: { ...isRun(project_id), input_refs }, limit }, signal);
 
 async function readRuns(
   request: RequestBody<'/calls/stream_query'>,

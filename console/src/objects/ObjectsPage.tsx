@@ -6,6 +6,7 @@ import { VIEW_CLASS } from '../api/object-classes.ts';
 import { noteProject } from '../api/recent-projects.ts';
 import { inputClass } from '../ui/Field.tsx';
 import { bytes } from '../ui/format.ts';
+import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -48,23 +49,26 @@ export function ObjectsPage() {
       error={error}
       onRetry={() => void refetch()}
       actions={
-        <select
-          aria-label="Kind"
-          className={inputClass}
-          value={search.kind ?? ''}
-          onChange={({ target }) => {
-            const { kind: _, ...rest } = search;
-            const kind = target.value as '' | 'object' | 'op';
-            set(kind === '' ? rest : { ...rest, kind });
-          }}
-        >
-          <option value="">Objects and ops</option>
-          {Object.entries(KINDS).map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
+        <>
+          <ExportButton request={{ project_id: project, of: 'objects', filter }} />
+          <select
+            aria-label="Kind"
+            className={inputClass}
+            value={search.kind ?? ''}
+            onChange={({ target }) => {
+              const { kind: _, ...rest } = search;
+              const kind = target.value as '' | 'object' | 'op';
+              set(kind === '' ? rest : { ...rest, kind });
+            }}
+          >
+            <option value="">Objects and ops</option>
+            {Object.entries(KINDS).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </>
       }
     >
       {objects.isPending && <Skeleton rows={20} />}

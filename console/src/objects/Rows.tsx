@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
+import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { RowPager } from '../ui/RowPager.tsx';
 import { ChangeRows } from './ChangeRows.tsx';
@@ -45,6 +46,7 @@ export function Rows({
       <div className={styles['bar']}>
         <RowPager total={total ?? 0} rowsPerPage={ROWS} page={page} onTurn={turn} />
         <span className={styles['space']} />
+        <ExportButton request={{ ...of, of: 'table' }} name={version.object_id} />
         <Button disabled={saving.isPending} onClick={() => saving.mutate('jsonl')}>
           Download JSONL
         </Button>

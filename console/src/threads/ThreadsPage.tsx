@@ -8,13 +8,14 @@ import { visible } from '../json/visible-text.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { count, duration } from '../ui/format.ts';
+import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { Time } from '../ui/Time.tsx';
 import { scrollPosition } from '../ui/scroll-positions.ts';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
-import { readThreads, type Thread, THREADS } from './queries.ts';
+import { readThreads, type Thread, threadsFilter, THREADS } from './queries.ts';
 import type { Sort } from './search.ts';
 import styles from './threads.module.css';
 
@@ -123,6 +124,14 @@ export function ThreadsPage() {
           <SourceSelect
             value={source}
             onChoose={(chosen) => void navigate({ search: withSource(search, chosen) })}
+          />
+          <ExportButton
+            request={{ project_id: project, of: 'threads' }}
+            lookUp={async (signal) => {
+              const filter = await threadsFilter(project, search, signal);
+              if (!filter) throw new Error('No thread matches.');
+              return { filter };
+            }}
           />
           {(hasTicked || isLater) && (
             <Button

@@ -2,7 +2,7 @@ import { infiniteQueryOptions } from '@tanstack/react-query';
 import { allLines, type Schema } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { type Source, sourceFilter } from '../api/sources.ts';
-import type { Sort } from './search.ts';
+import type { Sort, ThreadsSearch } from './search.ts';
 import { PAGE, readTurns } from './turns.ts';
 
 export type Thread = Schema<'ThreadDto'>;
@@ -37,6 +37,17 @@ async function threadsSaying(project_id: string, text: string, signal: AbortSign
   return [...new Set(calls.map(({ thread_id }) => thread_id as string))];
 }
 
+/** Returns the filter of a list of threads. Undefined when no thread has calls that say the text. */
+export async function threadsFilter(
+  project: string,
+  { q, source }: ThreadsSearch,
+  signal: AbortSignal,
+) {
+  const thread_ids = q === undefined ? undefined : await threadsSaying(project, q, signal);
+  if (thread_ids?.length === 0) return undefined;
+  return { ...sourceFilter(source), ...(thread_ids && { thread_ids }) };
+}
+
 /** Reads a page of threads, from the beginning or from behind a thread. */
 export const readThreads = async (
   {
@@ -56,13 +67,13 @@ export const readThreads = async (
   },
   signal: AbortSignal,
 ): Promise<Thread[]> => {
-  const thread_ids = q === undefined ? undefined : await threadsSaying(project, q, signal);
-  if (thread_ids?.length === 0) return [];
+  const filter = await threadsFilter(project, { ...(q !== undefined && { q }), source }, signal);
+  if (!filter) return [];
   return allLines(
     '/threads/stream_query',
     {
       project_id: project,
-      filter: { ...sourceFilter(source), ...(thread_ids && { thread_ids }) },
+      filter,
       sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
       limit: THREADS,
       ...(behind && {

@@ -43,7 +43,7 @@ const ArrangeColumns = lazy(() =>
   import('./ArrangeColumns.tsx').then((module) => ({ default: module.ArrangeColumns })),
 );
 const ExportAll = lazy(() =>
-  import('./ExportAll.tsx').then((module) => ({ default: module.ExportAll })),
+  import('../ui/ExportAll.tsx').then((module) => ({ default: module.ExportAll })),
 );
 const NoTraces = lazy(() =>
   import('./NoTraces.tsx').then((module) => ({ default: module.NoTraces })),
@@ -143,7 +143,7 @@ export function TracesPage() {
       )}
       {isExporting && chosen && (
         <Suspense fallback={null}>
-          <ExportAll chosen={chosen} onClose={() => exportAll(false)} />
+          <ExportAll request={{ ...chosen, of: 'calls' }} onClose={() => exportAll(false)} />
         </Suspense>
       )}
       {isArranging && (

@@ -8,6 +8,7 @@ import { Button } from '../../ui/Button.tsx';
 import { CopyButton } from '../../ui/CopyButton.tsx';
 import { ErrorRetry } from '../../ui/ErrorRetry.tsx';
 import { inputClass } from '../../ui/Field.tsx';
+import { ExportButton } from '../../ui/ExportButton.tsx';
 import { EmptyState, ErrorNote, Skeleton } from '../../ui/Notice.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { downloadFile } from '../../ui/download.ts';
@@ -164,6 +165,10 @@ function Actions({ build }: { build: Build }) {
           <Button disabled={download.isPending} onClick={() => download.mutate()}>
             Download
           </Button>
+          <ExportButton
+            request={{ project_id: `${entity}/${project}`, of: 'build', build_id: build.id }}
+            name={build.recipe_name}
+          />
           {mayActAs(me, 'writer', `${entity}/${project}`) && (
             <SubmitBuild entity={entity} project={project} build={build} />
           )}
