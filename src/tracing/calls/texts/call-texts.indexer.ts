@@ -7,11 +7,11 @@ import { groupBy } from '../../../platform/query/grouping.js';
 import { SLOT_MS } from '../stats/call-slots.query.js';
 import {
   allSegments,
-  erasingMarks,
   hasCalls,
   idsInsert,
   idsOf,
   MARKED_TEXTS,
+  marksInsert,
   marksTake,
   nextWalk,
   partsIn,
@@ -34,10 +34,10 @@ import {
 import { MERGED_BITS, bitsFor, SEGMENT_CALLS } from './text-segment.js';
 import { segmentsThread } from './text-segments.worker.js';
 
-/** Bytes of documents that are read and encoded at once, unless one call has more. */
+/** Bytes of texts that are read and encoded at once, unless one call has more. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /**
- * Calls with larger documents are not cut into grams, and each search looks at them. Decoding 60 MiB of escapes takes
+ * Calls with larger texts are not cut into grams, and each search looks at them. Decoding 60 MiB of escapes takes
  * more than a gigabyte.
  */
 const LARGE_BYTES = 8 * 1024 * 1024;
@@ -52,8 +52,8 @@ const MANY = 1000;
 const WALK_LOCK = oneLock(0x7478_776b);
 const WALK_EVERY_MS = 5000;
 const WALKED_CALLS = 16_384;
-/** Time after which a project lets others go on. Segments that may hold erased calls wait for its next turn. */
-const REMOVE_MS = 5000;
+/** Time after which a project lets others go on. What is left waits for its next turn. */
+const TURN_MS = 5000;
 
 /**
  * Indexes the texts of calls that were written, and removes erased calls from the index. The marks are deleted first,
@@ -70,31 +70,45 @@ export class CallTextsIndexer extends MarksRefresher {
 
   protected async take(projectId: string, limit: number): Promise<number> {
     const marks = await this.database.query(marksTake(projectId, limit));
-    const slots = marks
-      .filter(({ is_erasing }) => is_erasing)
-      .flatMap(({ slot, call_ids }) => call_ids.map((id) => [id, slot] as const));
-    if (slots.length > 0) await this.remove(projectId, new Map(slots));
-    const ids = [...new Set(marks.flatMap(({ call_ids }) => call_ids))];
+    const gone = slotsOf(marks.filter(({ is_erasing }) => is_erasing));
+    if (gone.size > 0) await this.remove(projectId, gone);
+    const slots = slotsOf(marks);
+    const ids = [...slots.keys()];
+    const left: [string, Date][] = [];
+    const end = performance.now() + TURN_MS;
     for (let from = 0; from < ids.length; from += SIZED_CALLS)
-      await this.index(projectId, ids.slice(from, from + SIZED_CALLS));
+      for (const id of await this.index(projectId, ids.slice(from, from + SIZED_CALLS), end))
+        left.push([id, slots.get(id)!]);
+    if (left.length > 0) await this.database.query(marksInsert(projectId, left, false));
     await this.mergeSmall(projectId);
-    return Math.min(limit, ids.length);
+    return left.length > 0 ? limit : Math.min(limit, ids.length);
   }
 
-  /** Indexes those of the calls that are visible. */
-  private async index(projectId: string, ids: readonly string[]): Promise<void> {
+  /** Indexes those of the calls that are visible, and returns the calls for which there was no time. */
+  private async index(
+    projectId: string,
+    ids: readonly string[],
+    end: number,
+  ): Promise<readonly string[]> {
+    if (performance.now() > end) return ids;
     const sizes = await this.database.query(textSizes(projectId, ids));
     const large = sizes.filter(({ bytes }) => bytes > LARGE_BYTES);
     if (large.length > 0) await this.insert(projectId, large, { bits: 0, bytes: 0 });
-    for (const chunk of chunksOf(sizes.filter(({ bytes }) => bytes <= LARGE_BYTES))) {
-      const texts = await this.database.query(textsOf(projectId, chunk));
+    const chunks = [...chunksOf(sizes.filter(({ bytes }) => bytes <= LARGE_BYTES))];
+    let done = 0;
+    while (done < chunks.length && (done === 0 || performance.now() < end)) {
+      const texts = await this.database.query(textsOf(projectId, chunks[done++]!));
       if (texts.length > 0) await this.store(projectId, texts);
     }
+    return chunks.slice(done).flat();
   }
 
   private async store(projectId: string, texts: readonly TextOfCall[]): Promise<void> {
     const calls = texts.map(({ names, documents }) => ({ names, documents }));
-    const length = calls.reduce((sum, { documents }) => sum + documents.length, 0);
+    const length = calls.reduce(
+      (sum, { names, documents }) => sum + names.length + documents.length,
+      0,
+    );
     const { bits, parts } = await segmentsThread.run({ calls }, '', length);
     const bytes = parts.reduce((sum, part) => sum + part.bytes.length, 0);
     const segment = await this.insert(projectId, texts, { bits, bytes });
@@ -123,12 +137,12 @@ export class CallTextsIndexer extends MarksRefresher {
       }
     }
     const slots = [...new Map([...gone.values()].map((slot) => [+slot, slot])).values()];
-    const end = performance.now() + REMOVE_MS;
+    const end = performance.now() + TURN_MS;
     for (const segment of await this.database.query(segmentsAt(projectId, slots))) {
       if (performance.now() > end) {
         const from = Date.parse(segment.first_at) - SLOT_MS;
         const left = [...gone].filter(([, slot]) => +slot > from);
-        await this.database.query(erasingMarks(projectId, left));
+        await this.database.query(marksInsert(projectId, left, true));
         return;
       }
       const calls = await this.callsOf(projectId, segment);
@@ -215,6 +229,10 @@ export class CallTextsIndexer extends MarksRefresher {
     });
   }
 }
+
+/** Returns the slot of each marked call. */
+const slotsOf = (marks: readonly { slot: Date; call_ids: readonly string[] }[]) =>
+  new Map(marks.flatMap(({ slot, call_ids }) => call_ids.map((id) => [id, slot] as const)));
 
 /** Divides calls into chunks of at most `CHUNK_BYTES`, or of one call. */
 function* chunksOf(sizes: readonly { id: string; bytes: number }[]): Generator<string[]> {

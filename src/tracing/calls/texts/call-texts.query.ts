@@ -38,32 +38,36 @@ export const marksTake = (projectId: string, calls: number) => sql<{
     WHERE m.before < ${calls}::bigint))
   RETURNING slot, call_ids, is_erasing`;
 
-/** Marks calls whose bytes were erased. */
-export const erasingMarks = (projectId: string, calls: readonly (readonly [string, Date])[]) => sql`
+/** Marks calls, with their slots, for a later turn. `is_erasing` says that bytes of them were erased. */
+export const marksInsert = (
+  projectId: string,
+  calls: readonly (readonly [string, Date])[],
+  isErasing: boolean,
+) => sql`
   INSERT INTO call_text_marks (project_id, slot, call_ids, is_erasing)
-  SELECT ${projectId}, c.slot, array_agg(c.id), true
+  SELECT ${projectId}, c.slot, array_agg(c.id), ${isErasing}::boolean
   FROM unnest(${textArray(calls.map(([id]) => id))}::text[], ${calls.map(([, slot]) => slot)}::timestamptz[]) AS c (id, slot)
   GROUP BY c.slot`;
 
 /** Columns of plain texts that the index holds besides documents. */
 export const TEXTS = ['display_name', 'op_name', 'exception'];
-const NAMES = join(TEXTS.map(columnOfCall));
+const NAMES = TEXTS.map(columnOfCall);
 const DOCUMENTS = DOCUMENT_NAMES.map(columnOfCall);
 
 function columnOfCall(name: string): Sql {
   return sql`c.${identifier(name)}`;
 }
 
-/** Bytes of a document. Those of a compressed one are found by reading it. */
-const bytesOf = (document: Sql) =>
-  sql`coalesce(CASE WHEN pg_column_compression(${document}) IS NULL THEN pg_column_size(${document}) ELSE octet_length(${document}::text) END, 0)`;
+/** Bytes of a text or a document. Those of a compressed one are found by reading it. */
+const bytesOf = (text: Sql) =>
+  sql`coalesce(CASE WHEN pg_column_compression(${text}) IS NULL THEN pg_column_size(${text}) ELSE octet_length(${text}::text) END, 0)`;
 
-/** Selects those of the calls that are visible, and the bytes of their documents. */
+/** Selects those of the calls that are visible, and the bytes of their texts. */
 export const textSizes = (projectId: string, ids: readonly string[]) => sql<
   PlacedCall & { bytes: number }
 >`
   SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, c.bytes FROM unnest(${textArray(ids)}::text[]) t (id) ${lookedUp(
-    sql`SELECT c.id, c.started_at, (${join(DOCUMENTS.map(bytesOf), ' + ')})::float8 AS bytes FROM calls c
+    sql`SELECT c.id, c.started_at, (${join([...NAMES, ...DOCUMENTS].map(bytesOf), ' + ')})::float8 AS bytes FROM calls c
       WHERE ${visibleIn(projectId)} AND c.id = t.id`,
     'c',
   )} ORDER BY c.started_at, c.id`;
@@ -75,7 +79,7 @@ export interface TextOfCall extends PlacedCall {
 
 export const textsOf = (projectId: string, ids: readonly string[]) => sql<TextOfCall>`
   SELECT c.* FROM unnest(${textArray(ids)}::text[]) WITH ORDINALITY t (id, place) ${lookedUp(
-    sql`SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, concat_ws(E'\n', ${NAMES}) AS names,
+    sql`SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, concat_ws(E'\n', ${join(NAMES)}) AS names,
       concat_ws(E'\n', ${join(DOCUMENTS.map((document) => sql`${document}::text`))}) AS documents
       FROM calls c WHERE ${visibleIn(projectId)} AND c.id = t.id`,
     'c',
