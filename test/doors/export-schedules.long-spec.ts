@@ -229,7 +229,7 @@ describe('an export by schedule to a folder', () => {
     await done('/project/delete', { project_id: 'acme/erased' });
     for (const project_id of ['acme/gone', 'acme/erased']) {
       const folder = folderOf(project_id, 'all');
-      await until(() => filesIn(folder).length === 0 && !existsSync(join(folder, 'manifest.json')));
+      await until(() => !existsSync(folder)); // no empty folders of days either
     }
     await until(
       async () =>
@@ -296,6 +296,11 @@ describe('an export by schedule to a folder', () => {
     expect(
       await refusal({ query: { $expr: { $eq: [{ $getField: 'none' }, { $literal: 1 }] } } }),
     ).toEqual([400, expect.stringContaining('none')]);
+    const thread_ids = Array.from({ length: 80 }, (_, i) => `${i}`.padEnd(1000, 'x'));
+    expect(await refusal({ filter: { thread_ids } })).toEqual([
+      413,
+      'filter and query of a schedule have at most 65536 bytes together',
+    ]);
     expect(await refusal({ name: 'none' }, 'delete')).toEqual([404, expect.any(String)]);
     for (let i = 0; i < 20; i++)
       await set({ project_id, name: `s${i}`, of: 'calls', every: 'day' });
@@ -465,6 +470,36 @@ describe('the writer', () => {
       await app.close();
     },
   );
+
+  it('gives entities turns, however many schedules one of them has', async () => {
+    const s3 = await startS3();
+    const app = await startApp({
+      ...{ EXPORT_URL: 's3://bucket', EXPORT_INTERVAL_SECONDS: '1', AWS_ENDPOINT_URL_S3: s3.url },
+      ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret-of-the-bucket' },
+    });
+    const written = new Set<string>();
+    s3.fail = ({ method, url }, response) => {
+      const [, name] = /acme\/demo\/(s\d+)\//.exec(url!) ?? [];
+      if (!name || method !== 'PUT') return false;
+      written.add(name);
+      setTimeout(() => response.end(), 1000); // a slow target
+      return true;
+    };
+    const set = async (project_id: string, name: string) => {
+      const schedule = { project_id, name, of: 'calls', format: 'jsonl', every: 'hour' };
+      expect((await app.post('/export/schedules/set', schedule)).status).toBe(200);
+    };
+    for (const project_id of ['acme/demo', 'other/demo'])
+      for (const hour of [1, 2])
+        await app.post('/call/start', { start: aStart({ project_id, started_at: day(hour) }) });
+    for (let i = 0; i < 20; i++) await set('acme/demo', `s${i}`);
+    await set('other/demo', 'all');
+    await until(() => s3.objects.size > 0);
+    expect(written.size).toBeLessThan(20);
+    await until(() => written.size === 20); // the next turn begins where the first one ended
+    await app.close();
+    s3.stop();
+  });
 
   it('writes to S3, where nothing is listed that a refused or cut request has not stored', async () => {
     const s3 = await startS3();

@@ -16,9 +16,12 @@ const WINDOWS = {
 };
 type WindowLength = keyof typeof WINDOWS;
 
-export interface StoredSchedule {
+export interface ScheduleName {
   project_id: string;
   name: string;
+}
+
+export interface StoredSchedule extends ScheduleName {
   kind: ExportDto['of'];
   format: ExportDto['format'];
   every: WindowLength | null;
@@ -57,12 +60,16 @@ export const databaseTime = () => sql<DatabaseTime>`SELECT ${wireTime(sql`now()`
 
 export const MANIFEST = 'manifest.json';
 
-export const dueSchedules = () => sql<StoredSchedule>`
+/** Selects only the names, because requests may be large. */
+export const dueSchedules = () => sql<ScheduleName>`
+  SELECT s.project_id, s.name FROM export_schedules s WHERE s.retry_at <= now() ORDER BY s.project_id, s.name`;
+
+export const scheduleNamed = ({ project_id, name }: ScheduleName) => sql<StoredSchedule>`
   SELECT s.project_id, s.name, s.kind, s.format, s.every, s.request, s.failures FROM export_schedules s
-  WHERE s.retry_at <= now() ORDER BY s.project_id, s.name`;
+  WHERE s.project_id = ${project_id} AND s.name = ${name}`;
 
 /** Selects schedules that were deleted, or erased with their project, and whose files are still there. */
-export const orphanedFolders = () => sql<{ project_id: string; name: string }>`
+export const orphanedFolders = () => sql<ScheduleName>`
   SELECT f.project_id, f.schedule AS name FROM exported_files f
   WHERE f.path = 'manifest.json'
     AND NOT EXISTS (SELECT FROM export_schedules s WHERE s.project_id = f.project_id AND s.name = f.schedule)
@@ -104,7 +111,7 @@ export const tableFile = (path: string, print: string | null) =>
   sql`SELECT t.path, NULL::timestamptz AS start, NULL::timestamptz AS "end", t.print
     FROM (SELECT ${path}::text AS path, ${print}::text AS print) t WHERE t.print IS NOT NULL`;
 
-const compared = ({ project_id, name }: Pick<StoredSchedule, 'project_id' | 'name'>, files: Sql) =>
+const compared = ({ project_id, name }: ScheduleName, files: Sql) =>
   sql`(${files}) w FULL JOIN (SELECT * FROM exported_files e WHERE e.project_id = ${project_id} AND e.schedule = ${name}
     AND e.path <> 'manifest.json') f
     ON f.path = w.path WHERE w.print IS DISTINCT FROM f.print`;
@@ -129,7 +136,7 @@ export const pendingCount = (schedule: StoredSchedule, files: Sql) => sql<{
 
 /** Notes a file before it is written, so that it is removed even if the process dies. */
 export const fileBegin = (
-  { project_id, name }: Pick<StoredSchedule, 'project_id' | 'name'>,
+  { project_id, name }: ScheduleName,
   { path, start, end }: Omit<PendingFile, 'print'>,
 ) => sql`
   INSERT INTO exported_files (project_id, schedule, path, window_start, window_end)
@@ -188,10 +195,10 @@ export const scheduleSucceeded = ({ project_id, name }: StoredSchedule) => sql`
 export const filesForget = (projectId: string, schedule: string) => sql<{ path: string }>`
   UPDATE exported_files SET print = '', row_count = 0 WHERE project_id = ${projectId} AND schedule = ${schedule} RETURNING path`;
 
-export const fileDelete = ({ project_id, name }: StoredSchedule, path: string) => sql`
-  DELETE FROM exported_files WHERE project_id = ${project_id} AND schedule = ${name} AND path = ${path}`;
+export const filesDelete = ({ project_id, name }: ScheduleName, paths: readonly string[]) => sql`
+  DELETE FROM exported_files WHERE project_id = ${project_id} AND schedule = ${name} AND path = ANY(${paths}::text[])`;
 
 /** Deletes the rows of removed files, unless the schedule was set again meanwhile. Needs `SETTING`. */
-export const folderDelete = (projectId: string, schedule: string) => sql`
-  DELETE FROM exported_files WHERE project_id = ${projectId} AND schedule = ${schedule}
-    AND NOT EXISTS (SELECT FROM export_schedules s WHERE s.project_id = ${projectId} AND s.name = ${schedule})`;
+export const folderDelete = ({ project_id, name }: ScheduleName) => sql`
+  DELETE FROM exported_files WHERE project_id = ${project_id} AND schedule = ${name}
+    AND NOT EXISTS (SELECT FROM export_schedules s WHERE s.project_id = ${project_id} AND s.name = ${name})`;

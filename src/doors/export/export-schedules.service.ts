@@ -27,6 +27,8 @@ const SCHEDULE_SET = auditAction('export_schedules.set');
 const SCHEDULE_DELETE = auditAction('export_schedules.delete');
 
 const MAX_SCHEDULES = 20;
+/** Most bytes of the filter and the query of a schedule. All schedules of a project are listed at once. */
+const MAX_REQUEST_BYTES = 65_536;
 /** A window without rows. It is read to check a query. */
 const NO_ROWS = ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00Z'] as const;
 const REPLACED = ['kind', 'format', 'every', 'request', 'failures', 'last_error', 'retry_at'];
@@ -48,7 +50,13 @@ export class ExportSchedulesService {
     await this.assertReadable(body);
     const { project_id: projectId, name, of, format, every = null } = body;
     const { filter = null, query = null, object_id = null } = body;
-    const asSet = { kind: of, format, every, request: { filter, query, object_id } };
+    const request = { filter, query, object_id };
+    if (Buffer.byteLength(JSON.stringify(request)) > MAX_REQUEST_BYTES)
+      throw new ApiError(
+        'too_large',
+        `filter and query of a schedule have at most ${MAX_REQUEST_BYTES} bytes together`,
+      );
+    const asSet = { kind: of, format, every, request };
     const row = { projectId, name, ...asSet, failures: 0, lastError: null, retryAt: () => 'now()' };
     await this.database.transaction({ lock: lock(SETTING, projectId) }, async () => {
       const schedules = this.database.repository(ExportSchedule);

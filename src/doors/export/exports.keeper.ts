@@ -11,6 +11,7 @@ import { type JsonBatch, linesFrame, rowCount } from '../../platform/http/json-r
 import { ownerEntity } from '../../platform/process/fair-queue.js';
 import { logger } from '../../platform/process/logger.js';
 import { registerCounter } from '../../platform/process/metrics.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import type { Sql } from '../../platform/query/sql.js';
 import { DatasetsService } from '../../tracing/datasets/datasets.service.js';
 import { exported, SCHEMA_VERSION } from './export-columns.js';
@@ -19,7 +20,7 @@ import {
   type DatabaseTime,
   dueSchedules,
   fileBegin,
-  fileDelete,
+  filesDelete,
   filesForget,
   fileWritten,
   folderDelete,
@@ -30,6 +31,8 @@ import {
   type PendingFile,
   pendingFiles,
   scheduleFailed,
+  type ScheduleName,
+  scheduleNamed,
   scheduleSucceeded,
   SETTING,
   type StoredSchedule,
@@ -44,10 +47,21 @@ import { ParquetFrame } from './parquet-frame.js';
 /** Held by the one process that writes. */
 const WRITER = oneLock(0x6578706f7274);
 
-/** A schedule yields to the next one after this time. */
+/** Time after which an entity lets others go on, unless one file takes longer. */
 const TURN_MS = 20_000;
 /** A file is not written again within the time of this many runs. Late rows often come one by one. */
 const REST_RUNS = 5;
+
+/** A part of the work of an entity. `run` returns true if time ran out before its end. */
+interface ExportWork extends ScheduleName {
+  run: (turn: Turn) => Promise<boolean>;
+}
+
+interface Turn {
+  until: number;
+  /** Fails when the lock is lost. */
+  clock: () => Promise<DatabaseTime[]>;
+}
 
 /**
  * Writes exports by schedule. A file is written when its window is closed, and again when its rows have changed. The
@@ -58,6 +72,8 @@ const REST_RUNS = 5;
 export class ExportsKeeper implements OnApplicationBootstrap {
   /** Starts a run in the background. */
   look = (): void => {};
+  /** The schedule with which the next turn of an entity begins. Without one, it begins with the first. */
+  private readonly next = new Map<string, string>();
   private target: ExportTarget | undefined;
   @Inject(CONFIG) private readonly config!: Config;
   private readonly outcomes = registerCounter(
@@ -92,32 +108,56 @@ export class ExportsKeeper implements OnApplicationBootstrap {
   }
 
   private async work(): Promise<void> {
-    const due = this.target ? await this.database.query(dueSchedules()) : [];
-    const orphans = await this.database.query(orphanedFolders());
-    if (due.length + orphans.length > 0)
+    const works = await this.works((statement) => this.database.query(statement));
+    if (works.length > 0)
       await this.database.session((session) => this.settle(session), this.schedule.signal);
   }
 
+  /** Returns what is to do for each deleted and each due schedule. */
+  private async works(query: DedicatedConnection['query']): Promise<ExportWork[]> {
+    const orphans = await query(orphanedFolders());
+    const due = this.target ? await query(dueSchedules()) : [];
+    return [
+      ...orphans.map((one) => ({ ...one, run: (turn: Turn) => this.removeFolder(one, turn) })),
+      ...due.map((one) => ({ ...one, run: (turn: Turn) => this.bringSchedule(one, turn) })),
+    ];
+  }
+
+  /** Gives each entity a turn. The next one begins with the schedule for which there was no time. */
   private async settle({ query }: DedicatedConnection): Promise<void> {
     const [row] = await query(trySessionLock(WRITER));
     if (!row!.is_mine) return;
-    let isMore = false;
     const clock = () => query(databaseTime());
-    for (const schedule of this.target ? await query(dueSchedules()) : []) {
-      await clock(); // a lost lock ends the run, and counts as a failure of no further schedule
-      if (await this.turn(schedule, clock)) isMore = true;
+    let isMore = false;
+    const works = groupBy(await this.works(query), ({ project_id }) => ownerEntity(project_id));
+    for (const [entity, all] of works) {
+      const until = performance.now() + TURN_MS;
+      const first = Math.max(
+        0,
+        all.findIndex((one) => nameOf(one) === this.next.get(entity)),
+      );
+      this.next.delete(entity);
+      for (const work of [...all.slice(first), ...all.slice(0, first)]) {
+        if (performance.now() > until) {
+          this.next.set(entity, nameOf(work));
+          isMore = true;
+          break;
+        }
+        await clock(); // a lost lock ends the run, and counts as a failure of no further schedule
+        if (await work.run({ until, clock })) isMore = true;
+      }
     }
-    for (const folder of await query(orphanedFolders())) await this.removeFolder(folder);
     if (isMore) this.look();
   }
 
-  /** Brings a schedule up to date. Returns true when its turn ends before. `clock` fails when the lock is lost. */
-  private turn(schedule: StoredSchedule, clock: () => Promise<DatabaseTime[]>): Promise<boolean> {
-    const { project_id, name } = schedule;
+  /** Brings a schedule up to date. Returns true when its turn ends before. */
+  private bringSchedule(due: ScheduleName, { until, clock }: Turn): Promise<boolean> {
+    const { project_id, name } = due;
     const owner = () => `${ownerEntity(project_id)}/exports`;
     return this.database.scope.run({ owner, isUrgent: true }, async () => {
+      const [schedule] = await this.database.query(scheduleNamed(due));
+      if (!schedule) return false;
       try {
-        const until = performance.now() + TURN_MS;
         const wanted = await this.wantedFiles(schedule);
         const rest = REST_RUNS * this.config.exportIntervalSeconds;
         const query = pendingFiles(schedule, wanted, rest);
@@ -158,7 +198,7 @@ export class ExportsKeeper implements OnApplicationBootstrap {
     await this.writeManifest(schedule, path, written);
     if (!written) await this.target!.remove(pathOf(schedule, path));
     await this.database.transaction(async () => {
-      if (print === null) await this.database.query(fileDelete(schedule, path));
+      if (print === null) await this.database.query(filesDelete(schedule, [path]));
       else await this.database.query(fileWritten(schedule, pending, written));
     });
     this.outcomes.inc({ outcome: written ? 'written' : 'removed' });
@@ -219,32 +259,45 @@ export class ExportsKeeper implements OnApplicationBootstrap {
     await this.target!.write(pathOf({ project_id, name }, MANIFEST), Readable.from([text]));
   }
 
-  /** Removes the files of a schedule that was deleted, or erased with its project. */
-  private async removeFolder(folder: { project_id: string; name: string }): Promise<void> {
+  /** Removes the files of a schedule that was deleted, or erased with its project. Returns true if some are left. */
+  private async removeFolder(folder: ScheduleName, { until }: Turn): Promise<boolean> {
     const { project_id, name } = folder;
     const { database } = this;
+    const removed: string[] = [];
     try {
       const known = await database.transaction({ isUrgent: true }, () =>
         database.query(filesForget(project_id, name)),
       );
-      const paths = new Set([MANIFEST, ...known.map(({ path }) => path)]);
-      for (const path of paths) await this.target?.remove(pathOf(folder, path));
+      // the manifest goes last: its row tells that files are left
+      const paths = [
+        ...known.map(({ path }) => path).filter((path) => path !== MANIFEST),
+        MANIFEST,
+      ];
+      for (const path of paths) {
+        if (performance.now() > until) break;
+        await this.target?.remove(pathOf(folder, path));
+        removed.push(path);
+      }
+      const isLast = removed.length === paths.length;
       await database.transaction({ isUrgent: true, lock: lock(SETTING, project_id) }, () =>
-        database.query(folderDelete(project_id, name)),
+        database.query(isLast ? folderDelete(folder) : filesDelete(folder, removed)),
       );
-      this.outcomes.inc({ outcome: 'removed' }, known.length);
+      this.outcomes.inc({ outcome: 'removed' }, removed.length);
+      return !isLast;
     } catch (error) {
       this.schedule.signal.throwIfAborted();
       this.outcomes.inc({ outcome: 'failed' });
       const message = 'the files of a deleted export were not removed, which is tried again';
       logger.warn({ project_id, schedule: name, err: error }, message);
+      return false;
     }
   }
 }
 
+const nameOf = ({ project_id, name }: ScheduleName) => `${project_id}/${name}`;
+
 /** Project and schedule are names that the rules of the API allow, so no path leads elsewhere. */
-const pathOf = ({ project_id, name }: { project_id: string; name: string }, path: string) =>
-  `${project_id}/${name}/${path}`;
+const pathOf = (schedule: ScheduleName, path: string) => `${nameOf(schedule)}/${path}`;
 
 /** Batches of rows that are counted, and whose failure is told apart from that of the target. */
 class CountedRows implements AsyncIterable<JsonBatch> {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -62,8 +62,17 @@ export class FolderStorage implements BackupStorage {
     }
   }
 
+  /** Also removes the folders of the file that are empty then. */
   async remove(name: string): Promise<void> {
     await rm(this.show(name), { force: true });
+    for (let folder = dirname(name); folder !== '.'; folder = dirname(folder))
+      if (
+        !(await rmdir(this.show(folder)).then(
+          () => true,
+          () => false,
+        ))
+      )
+        return;
   }
 
   async removeDrafts(): Promise<string[]> {
