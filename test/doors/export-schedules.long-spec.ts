@@ -174,6 +174,9 @@ describe('an export by schedule to a folder', () => {
       feedback_type: 'custom',
     };
     await done('/feedback/create', { ...feedback, id: 'f', payload: { n: 1 } });
+    await aCall(project_id, 'y', day(1));
+    const ofCall = { ...feedback, svc_ref: `svc:///${project_id}/call/y` };
+    await done('/feedback/create', { ...ofCall, id: 'g', payload: { n: 2 } });
     await app.query(
       `UPDATE feedback SET created_at = '2026-01-30T05:00:00Z' WHERE project_id = $1`,
       [project_id],
@@ -182,7 +185,11 @@ describe('an export by schedule to a folder', () => {
     const folder = folderOf(project_id, 'feedback');
     await until(() => filesIn(folder).length === 1);
     const file = join(folder, 'day=2026-01-30/hour-05.jsonl');
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ id: 'f', payload: { n: 1 } });
+    const [line, ...others] = readFileSync(file, 'utf8').trimEnd().split('\n');
+    expect(others).toHaveLength(1);
+    expect(JSON.parse(line!)).toMatchObject({ id: 'f', payload: { n: 1 } });
+    await done('/calls/delete', { project_id, call_ids: ['y'] });
+    await until(() => readFileSync(file, 'utf8').trimEnd() === line);
 
     const publish = async (rows: object[]) => {
       const { digest } = await done('/table/create', { table: { project_id, rows } });

@@ -2,6 +2,7 @@
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { sql, type Sql } from '../../platform/query/sql.js';
+import { isShown } from '../../tracing/feedback-names.query.js';
 import type { ExportDto } from './export.dto.js';
 
 /** Held while the schedules of a project are counted and set. */
@@ -92,7 +93,7 @@ const callPrints = (projectId: string, length: Sql) => sql`
 
 const feedbackPrints = (projectId: string, length: Sql) => sql`
   SELECT date_bin(${length}, f.created_at, 'epoch') AS start, count(*) || '.' || sum(hashtext(f.id)) AS print
-  FROM feedback f WHERE f.project_id = ${projectId} GROUP BY 1`;
+  FROM feedback f WHERE f.project_id = ${projectId} AND ${isShown(projectId)} GROUP BY 1`;
 
 /** Files of all closed windows with rows. `settings` changes with the schedule. */
 export function windowFiles(
