@@ -428,6 +428,7 @@ function foldLiteral(text: string | null, place: ExpressionNode): FoldedLiteral 
   const letters = Array.from(text ?? '', lower);
   const needle = text === null ? null : letters.join('');
   const capitals = new Map(letters.map((letter) => [upper(letter), letter]));
+  if (capitals.has('Σ')) capitals.set('ς', 'σ');
   for (const [capital, letter] of capitals) {
     if (capital === letter || capital < '\x80') capitals.delete(capital);
   }
@@ -458,7 +459,8 @@ const foldAscii = (text: Sql) => sql`lower(${byCodePoint(text)})`;
 /** Returns the other case of a letter if it is a single letter, otherwise the letter itself. */
 const oneLetter = (letter: string, other: string) =>
   Array.from(other).length === 1 ? other : letter;
-const lower = (letter: string) => oneLetter(letter, letter.toLowerCase());
+/** The two small forms of sigma are one. */
+const lower = (letter: string) => (letter === 'ς' ? 'σ' : oneLetter(letter, letter.toLowerCase()));
 const upper = (letter: string) => oneLetter(letter, letter.toUpperCase());
 
 function convert(argument: ExpressionNode): Value {

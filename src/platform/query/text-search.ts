@@ -93,13 +93,12 @@ function escape(letter: string): string {
 }
 
 /** Returns all cases of a letter that are a single letter. Some letters share a capital: `ſ` and `s`. */
-const cases = (letter: string): string[] => [
-  ...new Set(
-    [letter, letter.toLowerCase(), letter.toUpperCase(), letter.toUpperCase().toLowerCase()].filter(
-      (one) => Array.from(one).length === 1,
-    ),
-  ),
-];
+const cases = (letter: string): string[] => {
+  const capital = letter.toUpperCase();
+  const all = [letter, letter.toLowerCase(), capital, capital.toLowerCase()];
+  if (capital === 'Σ') all.push('ς');
+  return [...new Set(all.filter((one) => Array.from(one).length === 1))];
+};
 
 const oneOf = (letters: readonly string[]) =>
   letters.length === 1 ? escapePattern(letters[0]!) : `[${letters.map(escapePattern).join('')}]`;
