@@ -114,6 +114,57 @@ describeConsole('objects', () => {
     expect(csv!.split('\r\n').slice(0, 2)).toEqual(['n,word,late', '0.0,"w0, ""0""",']);
   });
 
+  it('searches the rows of a dataset, marks what they say, and finds datasets by name', async () => {
+    const nested = JSON.stringify(String.raw`{"city":"\u5317\u4eac"}`);
+    const rows = Array.from({ length: 200 }, (_, n) =>
+      n % 3 === 0 ? `{"n":${n},"said":"${'x'.repeat(900)} Refund"}` : `{"n":${n},"said":"none"}`,
+    );
+    rows[199] = String.raw`{"n":199,"said":"\u5317\u4eac","tool":${nested}}`;
+    const { body } = await console.app.post(
+      '/table/create',
+      `{"table":{"project_id":"${PROJECT}","rows":[${rows.join()}]}}`,
+    );
+    const ref = `svc:///${PROJECT}/table/${body.digest}`;
+    await created('Refund.Questions', `{"_type":"Dataset","rows":"${ref}"}`);
+    await created('answers', '1');
+
+    const page = await console.open(PATH);
+    const names = page.getByRole('table', { name: 'Objects' }).getByRole('link');
+    await page.getByRole('link', { name: 'answers' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search names' }).fill('refund');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/q=refund/);
+    await page.getByRole('link', { name: 'answers' }).waitFor({ state: 'detached' });
+    expect(await names.allInnerTexts()).toEqual(['Refund.Questions']);
+    expect(await violations(page)).toEqual([]);
+    await names.first().click();
+
+    await page.getByRole('status').getByText('200 rows, page 1 of 4').waitFor();
+    const box = page.getByRole('searchbox', { name: 'Search rows' });
+    const marks = page.getByRole('region', { name: 'Rows' }).locator('mark');
+    await box.fill('refund');
+    await box.press('Enter');
+    await page.getByRole('status').getByText('67 rows, page 1 of 2').waitFor();
+    expect(await marks.allInnerTexts()).toEqual(Array.from({ length: 50 }, () => 'Refund'));
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('cell', { name: '198', exact: true }).waitFor();
+    expect(await marks.count()).toBe(17);
+    expect(await violations(page)).toEqual([]);
+    await box.fill('北京');
+    await box.press('Enter');
+    await page.getByRole('status').getByText('1 row').waitFor();
+    expect(await marks.allInnerTexts()).toEqual(['北京', '北京']);
+    await page.reload();
+    await marks.first().waitFor();
+    await box.fill('nowhere');
+    await box.press('Enter');
+    await page.getByText('No row says this').waitFor();
+    await box.fill('');
+    await box.press('Enter');
+    await page.getByRole('status').getByText('200 rows, page 1 of 4').waitFor();
+    expect(await marks.count()).toBe(0);
+  });
+
   it('keeps files away from the page: they are downloaded, whatever they are', async () => {
     const html = '<script>alert(1)</script>';
     const form = new FormData();

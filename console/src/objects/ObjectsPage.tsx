@@ -4,11 +4,13 @@ import { useEffect, useMemo } from 'react';
 import { useLive } from '../api/live.ts';
 import { VIEW_CLASS } from '../api/object-classes.ts';
 import { noteProject } from '../api/recent-projects.ts';
+import { visible } from '../json/visible-text.ts';
 import { inputClass } from '../ui/Field.tsx';
 import { bytes } from '../ui/format.ts';
 import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { SearchBox } from '../ui/SearchBox.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import type { ObjectsSearch, Sort } from './search.ts';
@@ -29,6 +31,7 @@ export function ObjectsPage() {
     exclude_base_object_classes: [VIEW_CLASS],
     latest_only: true,
     ...(search.kind !== undefined && { is_op: search.kind === 'op' }),
+    ...(search.q !== undefined && { object_id_contains: search.q }),
   };
   const objects = useInfiniteQuery(versionsQuery(project, filter, search.sort ?? NEWEST_FIRST));
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = objects;
@@ -50,6 +53,15 @@ export function ObjectsPage() {
       onRetry={() => void refetch()}
       actions={
         <>
+          <SearchBox
+            label="Search names"
+            placeholder="Search names"
+            value={search.q}
+            onSearch={(q) => {
+              const { q: _, ...rest } = search;
+              set(q === undefined ? rest : { ...rest, q });
+            }}
+          />
           <ExportButton request={{ project_id: project, of: 'objects', filter }} />
           <select
             aria-label="Kind"
@@ -72,14 +84,7 @@ export function ObjectsPage() {
       }
     >
       {objects.isPending && <Skeleton rows={20} />}
-      {data && rows.length === 0 && (
-        <EmptyState title="No objects">
-          <p>
-            Prompts, datasets, models and ops that a client publishes get a name here, and a version
-            each time they change. <code>POST /obj/create</code> makes one.
-          </p>
-        </EmptyState>
-      )}
+      {data && rows.length === 0 && <NoObjects q={search.q} />}
       {rows.length > 0 && (
         <VirtualTable
           label="Objects"
@@ -101,6 +106,20 @@ export function ObjectsPage() {
     </Page>
   );
 }
+
+const NoObjects = ({ q }: Pick<ObjectsSearch, 'q'>) =>
+  q === undefined ? (
+    <EmptyState title="No objects">
+      <p>
+        Prompts, datasets, models and ops that a client publishes get a name here, and a version
+        each time they change. <code>POST /obj/create</code> makes one.
+      </p>
+    </EmptyState>
+  ) : (
+    <EmptyState title="No object matches">
+      <p>No name contains “{visible(q)}”.</p>
+    </EmptyState>
+  );
 
 function objectColumns(
   entity: string,

@@ -1,3 +1,5 @@
+import { MarkedText } from '../json/MarkedText.tsx';
+import { cutToSay } from '../json/said-text.ts';
 import { visible } from '../json/visible-text.ts';
 import type { RowSource } from './queries.ts';
 import { cellText, columnNames, type TableRows } from './rows.ts';
@@ -14,6 +16,7 @@ export function RowGrid({
   first,
   sources,
   sort,
+  said,
   isBusy,
   selected,
   onSelect,
@@ -25,6 +28,8 @@ export function RowGrid({
   first: number;
   sources: ReadonlyMap<string, RowSource[]> | undefined;
   sort: string | undefined;
+  /** A text that is marked. */
+  said: string | undefined;
   isBusy: boolean;
   /** Digests of the selected rows; undefined when rows cannot be selected. */
   selected: ReadonlySet<string> | undefined;
@@ -32,6 +37,7 @@ export function RowGrid({
   onSort: (sort: string) => void;
 }) {
   const columns = columnNames(rows, MOST_COLUMNS);
+  const marked = said === undefined ? [] : [said];
   const hasSources = sources !== undefined && sources.size > 0;
   const toggle = (digest: string) => {
     const next = new Set(selected);
@@ -51,14 +57,14 @@ export function RowGrid({
             {columns.map((name) => (
               <th key={name} scope="col" aria-sort={sortOrder(name, sort)}>
                 {name.includes('.') ? (
-                  visible(name)
+                  <MarkedText text={visible(name)} marked={marked} />
                 ) : (
                   <button
                     type="button"
                     className={styles['sort']}
                     onClick={() => onSort(sort === name ? `-${name}` : name)}
                   >
-                    {visible(name)}
+                    <MarkedText text={visible(name)} marked={marked} />
                     {sort === name && ' ↑'}
                     {sort === `-${name}` && ' ↓'}
                   </button>
@@ -82,10 +88,10 @@ export function RowGrid({
                 </td>
               )}
               {columns.map((name) => {
-                const cell = cellText(rows, node, name);
+                const cell = visible(cutToSay(cellText(rows, node, name), said, MOST_CHARACTERS));
                 return (
-                  <td key={name} title={visible(cell.slice(0, MOST_CHARACTERS))}>
-                    {visible(cell.slice(0, MOST_CHARACTERS))}
+                  <td key={name} title={cell}>
+                    <MarkedText text={cell} marked={marked} />
                   </td>
                 );
               })}

@@ -6,11 +6,12 @@ import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { RowPager } from '../ui/RowPager.tsx';
+import { SearchBox } from '../ui/SearchBox.tsx';
 import { ChangeRows } from './ChangeRows.tsx';
-import { rowCountQuery, ROWS, rowsQuery, sourcesQuery } from './queries.ts';
+import { rowCountQuery, ROWS, rowsQuery, rowsSaying, sourcesQuery } from './queries.ts';
 import type { VersionProps } from './search.ts';
 import { RowGrid } from './RowGrid.tsx';
-import { columnNames, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
+import { columnNames, csvLine, csvLines, jsonLines, readRows, type TableRows } from './rows.ts';
 import { downloadFile } from '../ui/download.ts';
 import styles from './objects.module.css';
 
@@ -26,14 +27,22 @@ export function Rows({
 }: VersionProps & { table: string }) {
   const me = useMe();
   const [selected, select] = useState<ReadonlySet<string>>(new Set());
-  const { page = 1, sort } = search;
+  const { page = 1, sort, q } = search;
   const of = { project_id: project, digest: table };
   const { total, rows, sources } = useRows(of, version.object_id, search);
   const { data, error } = rows;
   const saving = useMutation({
     mutationFn: (kind: 'csv' | 'jsonl') => saveAll(of, `${version.object_id}.${kind}`, kind),
   });
-  if (error) return <ErrorRetry error={error} onRetry={() => void rows.refetch()} />;
+  if (error)
+    return (
+      <>
+        <div className={styles['bar']}>
+          <RowSearch search={search} onSearch={onSearch} />
+        </div>
+        <ErrorRetry error={error} onRetry={() => void rows.refetch()} />
+      </>
+    );
   if (!data) return <Skeleton rows={12} />;
   // rows can be removed from the latest version only
   const mayChange = version === versions[0] && mayActAs(me, 'writer', project);
@@ -44,7 +53,14 @@ export function Rows({
   return (
     <div className={styles['rows']}>
       <div className={styles['bar']}>
-        <RowPager total={total ?? 0} rowsPerPage={ROWS} page={page} onTurn={turn} />
+        <RowSearch search={search} onSearch={onSearch} />
+        <RowPager
+          total={total ?? knownRows(page, data)}
+          isLeast={total === undefined}
+          rowsPerPage={ROWS}
+          page={page}
+          onTurn={turn}
+        />
         <span className={styles['space']} />
         <ExportButton request={{ ...of, of: 'table' }} name={version.object_id} />
         <Button disabled={saving.isPending} onClick={() => saving.mutate('jsonl')}>
@@ -67,9 +83,7 @@ export function Rows({
         />
       )}
       {data.nodes.length === 0 ? (
-        <EmptyState title="No rows">
-          <p>The table of this version has no rows{page > 1 && ' on this page'}.</p>
-        </EmptyState>
+        <NoRows search={search} />
       ) : (
         <RowGrid
           project={project}
@@ -77,6 +91,7 @@ export function Rows({
           first={(page - 1) * ROWS + 1}
           sources={sources}
           sort={sort}
+          said={q}
           isBusy={rows.isPlaceholderData}
           selected={mayChange ? selected : undefined}
           onSelect={select}
@@ -90,15 +105,41 @@ export function Rows({
   );
 }
 
+const RowSearch = ({ search, onSearch }: Pick<VersionProps, 'search' | 'onSearch'>) => (
+  <SearchBox
+    label="Search rows"
+    placeholder="Search what rows say"
+    value={search.q}
+    onSearch={(next) => {
+      const { q: _, page: _page, ...rest } = search;
+      onSearch(next === undefined ? rest : { ...rest, q: next });
+    }}
+  />
+);
+
+const NoRows = ({ search: { q, page } }: Pick<VersionProps, 'search'>) => (
+  <EmptyState title={q === undefined ? 'No rows' : 'No row matches'}>
+    <p>
+      {q === undefined ? 'The table of this version has no rows' : 'No row says this'}
+      {page !== undefined && ' on this page'}.
+    </p>
+  </EmptyState>
+);
+
+/** The number of rows that there are at least. A full page may have another one behind it. */
+const knownRows = (page: number, { nodes }: TableRows) =>
+  (page - 1) * ROWS + nodes.length + Number(nodes.length === ROWS);
+
 /** Reads a page of a table, the number of all rows, and the sources of the page's rows. */
 function useRows(
   of: { project_id: string; digest: string },
   objectId: string,
   search: VersionProps['search'],
 ) {
-  const { page = 1, sort } = search;
-  const total = useQuery(rowCountQuery(of));
-  const rows = useQuery(rowsQuery(of, page, sort));
+  const { page = 1, sort, q } = search;
+  const searched = q === undefined ? of : { ...of, query: rowsSaying(q) };
+  const total = useQuery(rowCountQuery(searched));
+  const rows = useQuery(rowsQuery(searched, page, sort));
   const { data: sources } = useQuery(
     sourcesQuery(of.project_id, objectId, [...new Set(rows.data?.digests)].toSorted()),
   );

@@ -5,7 +5,7 @@ import { keys } from '../api/keys.ts';
 import { wire } from '../api/wire.ts';
 import { indexJson } from '../json/json-indexer.ts';
 import type { JsonIndex } from '../json/json-index.ts';
-import { readRows } from './rows.ts';
+import { readRows, type TableOfProject } from './rows.ts';
 
 /** A version without its value. */
 export type Version = Schema<'ObjectVersionDto'> & { size_bytes: number };
@@ -78,10 +78,16 @@ export const valueQuery = (project_id: string, { object_id, digest }: Version) =
     structuralSharing: false,
   });
 
-interface TableOfProject {
-  project_id: string;
-  digest: string;
-}
+/** An expression for rows that say a text, in any case. */
+export const rowsSaying = (text: string) => ({
+  $expr: {
+    $contains: {
+      input: { $getField: 'val' },
+      substr: { $literal: text },
+      case_insensitive: true,
+    },
+  },
+});
 
 export const rowCountQuery = (table: TableOfProject) =>
   queryOptions({

@@ -4,6 +4,13 @@ import type { JsonIndex } from '../json/json-index.ts';
 import { csvCell } from '../ui/csv.ts';
 import { decoded } from '../json/visible-text.ts';
 
+export interface TableOfProject {
+  project_id: string;
+  digest: string;
+  /** Leaves out the rows that do not match. */
+  query?: Record<string, unknown>;
+}
+
 /** Rows of a table as nodes of the answer's text, so that every digit stays as it was sent. */
 export interface TableRows {
   index: JsonIndex;
@@ -14,7 +21,7 @@ export interface TableRows {
 }
 
 export async function readRows(
-  body: { project_id: string; digest: string; limit: number; offset: number; sort_by?: object[] },
+  body: TableOfProject & { limit: number; offset: number; sort_by?: object[] },
   signal?: AbortSignal,
 ): Promise<TableRows> {
   const response = await send('POST', '/table/query', { body, ...(signal && { signal }) });

@@ -5,6 +5,8 @@ export interface ObjectsSearch {
   /** Only ops, or only other objects; both when absent. */
   kind?: 'object' | 'op';
   sort?: Sort;
+  /** A part of the name. */
+  q?: string;
 }
 
 const SORTS = ['created_at', '-created_at', 'object_id', '-object_id'] as const;
@@ -20,6 +22,8 @@ export interface ObjectSearch {
   page?: number;
   /** The field that sorts the rows; `-` before it means descending. */
   sort?: string;
+  /** A text that the rows say. */
+  q?: string;
 }
 
 /** A version of an object, and the state of its page in the address. */
@@ -34,11 +38,17 @@ export interface VersionProps {
 const TABS = ['rows', 'value', 'changes', 'calls'] as const;
 type Tab = (typeof TABS)[number];
 
-export function objectsSearch({ kind, sort }: Record<string, unknown>): ObjectsSearch {
+const searchedText = (value: unknown) => {
+  const q = textIn(value);
+  return q === undefined ? {} : { q };
+};
+
+export function objectsSearch({ kind, sort, q }: Record<string, unknown>): ObjectsSearch {
   const order = SORTS.find((one) => one === sort);
   return {
     ...((kind === 'object' || kind === 'op') && { kind }),
     ...(order !== undefined && { sort: order }),
+    ...searchedText(q),
   };
 }
 
@@ -56,5 +66,6 @@ export function objectSearch(search: Record<string, unknown>): ObjectSearch {
     ...(tab !== undefined && { tab }),
     ...(Number.isSafeInteger(page) && (page as number) > 1 && { page: page as number }),
     ...(textIn(sort) !== undefined && { sort: textIn(sort)! }),
+    ...searchedText(search['q']),
   };
 }

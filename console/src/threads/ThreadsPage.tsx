@@ -1,16 +1,16 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { keys } from '../api/keys.ts';
 import { useLiveList } from '../api/live-list.ts';
 import { noteProject } from '../api/recent-projects.ts';
 import { withSource } from '../api/sources.ts';
 import { visible } from '../json/visible-text.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
-import controls from '../ui/controls.module.css';
 import { count, duration } from '../ui/format.ts';
 import { ExportButton } from '../ui/ExportButton.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { SearchBox } from '../ui/SearchBox.tsx';
 import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { Time } from '../ui/Time.tsx';
 import { scrollPosition } from '../ui/scroll-positions.ts';
@@ -115,10 +115,12 @@ export function ThreadsPage() {
       actions={
         <>
           <SearchBox
-            value={q ?? ''}
+            label="Search what calls say"
+            placeholder="Search what was said"
+            value={q}
             onSearch={(next) => {
               const { q: _, ...rest } = search;
-              void navigate({ search: next === '' ? rest : { ...rest, q: next } });
+              void navigate({ search: next === undefined ? rest : { ...rest, q: next } });
             }}
           />
           <SourceSelect
@@ -180,29 +182,6 @@ export function ThreadsPage() {
         />
       )}
     </Page>
-  );
-}
-
-/** Searches the threads for what their calls say, once the reader presses Enter. */
-function SearchBox({ value, onSearch }: { value: string; onSearch: (text: string) => void }) {
-  const [text, setText] = useState(value);
-  return (
-    <form
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSearch(text.trim());
-      }}
-    >
-      <input
-        type="search"
-        aria-label="Search what calls say"
-        placeholder="Search what was said"
-        className={controls['input']}
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-      />
-    </form>
   );
 }
 

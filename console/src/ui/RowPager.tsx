@@ -4,11 +4,14 @@ import { count } from './format.ts';
 /** Shows the number of all rows, and turns the pages. */
 export function RowPager({
   total,
+  isLeast,
   rowsPerPage,
   page,
   onTurn,
 }: {
   total: number;
+  /** The rows are not counted yet, and may be more. */
+  isLeast?: boolean;
   rowsPerPage: number;
   page: number;
   onTurn: (to: number) => void;
@@ -17,7 +20,9 @@ export function RowPager({
   return (
     <>
       <span role="status">
-        {count(total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
+        {isLeast && 'At least '}
+        {count(total)} {total === 1 ? 'row' : 'rows'}
+        {last > 1 && `, page ${page} of ${count(last)}`}
       </span>
       <Button disabled={page <= 1} onClick={() => onTurn(page - 1)}>
         Previous

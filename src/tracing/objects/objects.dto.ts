@@ -75,6 +75,8 @@ export class ObjectsDeletedDto {
 /** An empty list does not restrict. */
 export class ObjectsFilterDto {
   @IsOptional() @IsTexts() object_ids?: string[] | null;
+  /** A part of the name, in any case. */
+  @IsOptional() @IsText(128) object_id_contains?: string | null;
   @IsOptional() @IsBoolean() latest_only?: boolean | null;
   /** True for ops only, false for everything else. */
   @IsOptional() @IsBoolean() is_op?: boolean | null;

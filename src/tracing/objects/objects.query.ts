@@ -81,6 +81,8 @@ function filterCondition(projectId: string, filter: ObjectsFilterDto): Sql {
   return allOf(
     filter.latest_only ? sql`v.is_latest` : sql`v.deleted_at IS NULL`,
     isOneOf(sql`v.object_id`, filter.object_ids),
+    filter.object_id_contains &&
+      sql`strpos(lower(v.object_id), lower(${filter.object_id_contains}::text COLLATE "C")) > 0`,
     filter.is_op === true && sql`v.kind = 'op'`,
     filter.is_op === false && sql`v.kind <> 'op'`,
     isOneOf(sql`v.base_object_class`, filter.base_object_classes),

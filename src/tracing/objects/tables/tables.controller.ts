@@ -69,8 +69,11 @@ export class TablesController {
 
   /** Counts the rows of a table. 0 when the table does not exist. */
   @Operation('query_stats', 'reader')
-  tableStats(@Body() query: TableStatsQueryDto): Promise<TableStatsDto> {
-    return this.tables.stats(query);
+  tableStats(
+    @Body() query: TableStatsQueryDto,
+    @Ctx() { signal }: Context,
+  ): Promise<TableStatsDto> {
+    return this.tables.stats(query, signal);
   }
 
   /** Counts the rows of several tables. */

@@ -113,6 +113,8 @@ export class TableQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
   @IsText(256) digest!: string;
   @IsOptional() @ValidateNested() @Type(() => TableFilterDto) filter?: TableFilterDto | null;
+  /** An expression tree over `val`, the row, and paths into it: docs/query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
   /** Any field of the rows: `model.name`, `scores.0`. */
   @SortBy() sort_by?: Sort[] | null;
 }
@@ -131,6 +133,8 @@ export class TableRowsDto {
 export class TableStatsQueryDto {
   @IsProjectId() project_id!: string;
   @IsText(256) digest!: string;
+  /** Counts the rows that match, as in `/table/query`. */
+  @IsOptional() @IsJsonObject() query?: object | null;
 }
 
 export class TableStatsDto {

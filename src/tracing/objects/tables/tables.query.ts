@@ -1,8 +1,9 @@
 // SQL: rows arrive in batches and leave as streams.
-import { column, type Columns, orderBy } from '../../../platform/query/columns.js';
+import { column, type Columns, orderBy, page } from '../../../platform/query/columns.js';
+import { compile } from '../../../platform/query/expression.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { DIGEST_LENGTH } from './row-digests.js';
-import type { TableQueryDto, TablesStatsDto } from './tables.dto.js';
+import type { TableQueryDto, TablesStatsDto, TableStatsQueryDto } from './tables.dto.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 
 export interface NewRow {
@@ -37,7 +38,12 @@ export const rowDigestsQuery = (projectId: string, digest: string): Sql<{ row_di
 const COUNT = sql`octet_length(t.row_digests) / ${DIGEST_LENGTH}::int`;
 
 /** Reads positions `from` (inclusive) to `to` (exclusive) of a table, in order, with the digest of each row. */
-const places = (projectId: string, digest: string, from: number, to: number | null) => sql`(
+const places = (
+  projectId: string,
+  digest: string,
+  from: number | Sql,
+  to: number | Sql | null,
+) => sql`(
   SELECT p.n, convert_from(substring(p.row_digests FROM p.n * ${DIGEST_LENGTH}::int + 1 FOR ${DIGEST_LENGTH}::int), 'UTF8') AS digest
   FROM (
     SELECT t.row_digests, generate_series(${from}::bigint, least(${to}::bigint, ${COUNT}) - 1)::int AS n
@@ -55,17 +61,47 @@ const ROW: Columns<'val' | 'none'> = {
   none: column.number(sql`0::int`, { isNotNull: true }),
 };
 
+/** Looks up the values of rows by their digests. */
+const valuesOf = (projectId: string, digest: Sql) =>
+  lookedUp(
+    sql`SELECT r.val, r.is_opaque FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = ${digest}`,
+    'r',
+  );
+
+const isMatch = (query: object) => compile(query, { val: ROW.val });
+
+/** Rows that a search reads before it looks for those that match. Equal ones among them are read once. */
+const SEARCHED_AT_ONCE = 1000;
+
+/** Finds the places of matching rows, in order, and reads no further than the last one that is asked for. */
+const matchingPlaces = (projectId: string, digest: string, query: object) => sql`
+  SELECT p.n, p.digest FROM (
+    SELECT generate_series(0, ${COUNT} - 1, ${SEARCHED_AT_ONCE}::int) AS first
+    FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}) s
+  ${lookedUp(
+    sql`
+    WITH p AS MATERIALIZED (
+      SELECT p.n, p.digest FROM ${places(projectId, digest, sql`s.first`, sql`s.first + ${SEARCHED_AT_ONCE}`)} p)
+    SELECT p.n, p.digest FROM p WHERE p.digest IN (
+      SELECT d.digest FROM (SELECT DISTINCT p.digest FROM p) d ${valuesOf(projectId, sql`d.digest`)}
+      WHERE ${isMatch(query)})
+    ORDER BY p.n`,
+    'p',
+  )}`;
+
 /**
  * Reads rows as JSON texts. In the order of the table, the cost of a page depends only on its rows. The series has that
  * order already, so it is not sorted again. Sorted or filtered pages read the whole table, but each distinct row once:
  * a request of 1 MB can create a table that repeats one large row 20,000 times.
  */
-export function tableRowsQuery(query: TableQueryDto): Sql {
-  const { project_id: projectId, digest, limit = null } = query;
-  const offset = query.offset ?? 0;
-  const sorts = query.sort_by ?? [];
-  const digests = query.filter?.row_digests ?? [];
+export function tableRowsQuery(request: TableQueryDto): Sql {
+  const { project_id: projectId, digest, limit = null, query } = request;
+  const offset = request.offset ?? 0;
+  const sorts = request.sort_by ?? [];
+  const digests = request.filter?.row_digests ?? [];
   if (sorts.length === 0 && digests.length === 0) {
+    if (query)
+      return sql`SELECT ${rowJson(projectId)} FROM (${matchingPlaces(projectId, digest, query)} ${page(request)}) p`;
     const to = limit === null ? null : offset + limit;
     return sql`SELECT ${rowJson(projectId)} FROM ${places(projectId, digest, offset, to)} p`;
   }
@@ -80,13 +116,10 @@ export function tableRowsQuery(query: TableQueryDto): Sql {
       SELECT p.n, p.digest FROM ${places(projectId, digest, 0, null)} p WHERE ${isWanted}),
     ranked AS (
       SELECT d.digest, rank() OVER (${order}) AS rank FROM (SELECT DISTINCT p.digest FROM p) d
-      ${lookedUp(
-        sql`SELECT r.val, r.is_opaque FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = d.digest`,
-        'r',
-      )})
+      ${valuesOf(projectId, sql`d.digest`)} WHERE ${allOf(query && isMatch(query))})
     SELECT ${rowJson(projectId)} FROM (
       SELECT p.n, p.digest FROM p JOIN ranked USING (digest)
-      ORDER BY ranked.rank, p.n LIMIT ${limit} OFFSET ${offset}) p`;
+      ORDER BY ranked.rank, p.n ${page(request)}) p`;
 }
 
 /** A member of the rows of a table, with the JSON types of its values other than null. */
@@ -114,10 +147,7 @@ export const membersQuery = (projectId: string, digest: string, limit: number) =
   WITH rows AS MATERIALIZED (
     SELECT p.first, r.val, r.is_opaque FROM (
       SELECT p.digest, min(p.n) AS first FROM ${places(projectId, digest, 0, null)} p GROUP BY 1) p
-    ${lookedUp(
-      sql`SELECT r.val, r.is_opaque FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = p.digest`,
-      'r',
-    )}),
+    ${valuesOf(projectId, sql`p.digest`)}),
   opaque AS MATERIALIZED (SELECT EXISTS (SELECT FROM rows WHERE is_opaque) AS is_opaque)
   SELECT (
     SELECT json_agg(json_build_object('name', m.name, 'types', m.types) ORDER BY m.place) FROM (
@@ -138,6 +168,12 @@ export const tableStatsQuery = (
 ) => sql<TablesStatsDto['tables'][number]>`
   SELECT ${COUNT} AS count, t.digest, ${withSize ? sizeBytes(projectId) : sql`NULL`} AS storage_size_bytes
   FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ANY(${digests})`;
+
+/** Counts the rows that match, as a text. Reads each distinct row once. */
+export const matchingCount = ({ project_id, digest }: TableStatsQueryDto, query: object) => sql`
+  SELECT coalesce(sum(p.times), 0)::text FROM (
+    SELECT p.digest, count(*) AS times FROM ${places(project_id, digest, 0, null)} p GROUP BY 1) p
+  ${valuesOf(project_id, sql`p.digest`)} WHERE ${isMatch(query)}`;
 
 /** Reads each distinct row once, by its key: a join would read all rows of the project for each table. */
 const sizeBytes = (projectId: string) => sql`(

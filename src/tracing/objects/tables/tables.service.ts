@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError, invalidRequest } from '../../../platform/errors.js';
@@ -36,6 +36,7 @@ import {
   insertTableQuery,
   type NewRow,
   rowDigestsQuery,
+  matchingCount,
   tableRowsQuery,
   membersQuery,
   type TableMember,
@@ -137,7 +138,15 @@ export class TablesService {
     return members;
   }
 
-  async stats({ project_id, digest }: TableStatsQueryDto): Promise<TableStatsDto> {
+  /** A count of matching rows is a stream, because PostgreSQL stops a stream when the client leaves. */
+  async stats(asked: TableStatsQueryDto, signal?: AbortSignal): Promise<TableStatsDto> {
+    const { project_id, digest, query } = asked;
+    if (query) {
+      const rows = await this.database.stream(matchingCount(asked, query));
+      if (signal) addAbortSignal(signal, rows);
+      const [[count]] = (await rows.toArray()) as [[string]];
+      return { count: Number(count) };
+    }
     const [table] = await this.database.query(tableStatsQuery(project_id, [digest], false));
     return { count: table?.count ?? 0 };
   }
