@@ -233,3 +233,27 @@ it('does not purge by other calls, which the purge itself changes', async () => 
   });
   expect([status, text]).toEqual([400, expect.stringContaining('$any')]);
 });
+
+it('counts and lists the calls of a trace of 33,000 by what 3,000 of them fulfil', async () => {
+  const impatient = await startApp({ READ_TIMEOUT_SECONDS: '5' });
+  try {
+    const project_id = 'acme/large';
+    await impatient.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs)
+       SELECT $1, 'c' || n, CASE WHEN n > 30000 THEN 'a' ELSE 'b' END, 't', timestamptz '2026-01-01' + n * interval '1 s', '{}', '{}'
+       FROM generate_series(1, 33000) n`,
+      [project_id],
+    );
+    for (const relation of ['$any', '$first_llm'])
+      expect(
+        await impatient.post('/calls/query_stats', {
+          project_id,
+          query: { $expr: { [relation]: isA } },
+        }),
+      ).toMatchObject({ status: 200, body: { count: relation === '$any' ? 33_000 : 0 } });
+    const page = { project_id, query: { $expr: { $not: [{ $any: isA }] } } };
+    expect(idsOf(await impatient.post('/calls/stream_query', page))).toEqual([]);
+  } finally {
+    await impatient.close();
+  }
+});

@@ -8,7 +8,7 @@ import { builtinCells } from '../../pricing/builtin-prices.js';
 import { hasPlainName } from '../../pricing/price.js';
 import type { Price } from '../../pricing/price-kinds.js';
 import { modelsQuery } from './call-prices.query.js';
-import { KnownRelations, type RelationProbe } from './call-relations.js';
+import { KnownRelations, type RelatedIds, type RelationProbe } from './call-relations.js';
 import { type BuiltinPrices, NeedsPrices, totalCostField } from './cost-field.js';
 import { CallTextSearch } from '../texts/text-search.service.js';
 import type { CallSelection, ReadAhead } from './calls.query.js';
@@ -64,7 +64,7 @@ export class CallConditions {
   }
 
   /** Returns null if the calls took too long to find. */
-  private async probe({ query }: RelationProbe): Promise<{ id: string }[] | null> {
+  private async probe({ query }: RelationProbe): Promise<RelatedIds | null> {
     try {
       return await this.database.transaction({ long: 'read' }, async () => {
         await this.database.query(

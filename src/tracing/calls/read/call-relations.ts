@@ -1,18 +1,23 @@
 import { column, InvalidQuery } from '../../../platform/query/columns.js';
 import { relationKey, type Relations } from '../../../platform/query/expression.js';
 import { computedOnce, lookedUp, pageLimit, unseen } from '../../../platform/query/plans.js';
-import { allOf, isOneOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { allOf, identifier, isOneOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
 
 /** Maximum number of calls above a call that `$ancestor` looks at. */
 const MAX_ABOVE = 100;
-/** If no more calls than this fulfil the condition of a relation, their ids replace the condition. */
+/** If the calls that fulfil the condition of a relation have no more ids than this, the ids replace the condition. */
 const FEW = 2000;
+/** Most calls that are read to find the ids of their traces. A large trace may have many that fulfil the condition. */
+const MOST_READ = 50_000;
+
+/** Ids of traces or calls, and how many of the read calls have each. */
+export type RelatedIds = { id: string; calls: number }[];
 
 /** A statement that returns the ids of the traces or calls that fulfil the condition of a relation. */
 export interface RelationProbe {
   key: string;
-  query: Sql<{ id: string }>;
+  query: Sql<RelatedIds[number]>;
 }
 
 /**
@@ -35,14 +40,19 @@ export class KnownRelations {
   }
 
   /** Stores the rows of a probe, or null if it took too long. */
-  set({ key }: RelationProbe, rows: readonly { id: string }[] | null): void {
-    const isFew = rows !== null && rows.length <= FEW;
-    this.ids.set(key, isFew ? [...new Set(rows.map(({ id }) => id))] : null);
+  set({ key }: RelationProbe, rows: RelatedIds | null): void {
+    const read = rows?.reduce((sum, { calls }) => sum + calls, 0) ?? Infinity;
+    const isKnown = read <= MOST_READ && rows!.length <= FEW;
+    this.ids.set(key, isKnown ? rows!.map(({ id }) => id) : null);
   }
 
   idsOf(key: string, find: () => Sql): readonly string[] | null {
     const ids = this.ids.get(key);
-    if (ids === undefined) this.asked ??= { key, query: sql`${find()} ${pageLimit(FEW + 1)}` };
+    if (ids === undefined)
+      this.asked ??= {
+        key,
+        query: sql`SELECT m.id, count(*)::int AS calls FROM (${find()}) m GROUP BY m.id ${pageLimit(FEW + 1)}`,
+      };
     return ids ?? null;
   }
 
@@ -57,26 +67,28 @@ export const RELATIONS = ['$any', '$parent', '$ancestor', '$first_llm', '$child_
 /** Operators over the other calls of the trace of the call `c`. `known` is missing where they cannot be used. */
 export function callRelations(projectId: string, known: KnownRelations | undefined): Relations {
   const isSeen = visibleIn(projectId);
-  const idsOf = (what: Sql, key: string, condition: Sql, among?: Sql) => {
+  const idsOf = (what: 'id' | 'trace_id', key: string, condition: Sql, among?: Sql) => {
     if (!known) throw new NeedsRelations();
     return known.idsOf(
       key,
       () =>
-        sql`SELECT c.${what} AS id FROM calls c WHERE ${allOf(isSeen, isOneOf(sql`c.trace_id`, known.traceIds), among, condition)}`,
+        sql`SELECT c.${identifier(what)} AS id FROM calls c
+          WHERE ${allOf(isSeen, isOneOf(sql`c.trace_id`, known.traceIds), among, condition)}
+          ${pageLimit(1 + (what === 'id' ? FEW : MOST_READ))}`,
     );
   };
   const inTraces = (ids: readonly string[] | null, found: Sql) =>
     ids ? sql`(c.trace_id = ANY(${ids}::text[]) AND ${found})` : found;
   const conditions: Relations['conditions'] = {
     $any(condition, key) {
-      const ids = idsOf(sql`trace_id`, key, condition);
+      const ids = idsOf('trace_id', key, condition);
       if (ids) return sql`(c.trace_id = ANY(${ids}::text[]))`;
       return exists(
         sql`SELECT FROM calls c WHERE ${isSeen} AND c.trace_id = here.trace_id AND ${unseen(condition)} LIMIT 1`,
       );
     },
     $parent(condition, key) {
-      const ids = idsOf(sql`id`, key, condition);
+      const ids = idsOf('id', key, condition);
       const found = exists(sql`SELECT FROM calls c WHERE ${isSeen} AND c.id = here.parent_id
         AND ${unseen(sql`c.trace_id = here.trace_id AND ${condition}`)}`);
       return ids
@@ -84,11 +96,11 @@ export function callRelations(projectId: string, known: KnownRelations | undefin
         : found;
     },
     $ancestor(condition, key) {
-      const ids = idsOf(sql`trace_id`, key, condition);
+      const ids = idsOf('trace_id', key, condition);
       return inTraces(ids, isBelow(isSeen, condition));
     },
     $first_llm(condition, key) {
-      const ids = idsOf(sql`trace_id`, key, condition, USES_MODEL);
+      const ids = idsOf('trace_id', key, condition, USES_MODEL);
       const first = computedOnce(
         sql`SELECT c.* FROM calls c WHERE ${isSeen} AND c.trace_id = here.trace_id AND ${USES_MODEL}
           ORDER BY c.started_at, c.id LIMIT 1`,
