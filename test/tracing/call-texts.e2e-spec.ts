@@ -263,6 +263,33 @@ describe('what is erased', () => {
   });
 });
 
+it.each(['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'])(
+  'indexes, finds and erases calls that started at %s',
+  async (started_at) => {
+    const project_id = `acme/${started_at.slice(0, 4)}`;
+    await start(project_id, 'end', { inputs: { text: 'a zebra' }, started_at });
+    await start(project_id, 'now', { inputs: { text: 'a zebra' } });
+    const zebra = contains('inputs', 'zebra');
+    const times = [{ $getField: 'started_at' }, { $literal: started_at }];
+    const query = { $and: [zebra, { $gte: times }, { $lte: times }] };
+    const sorted = (direction: string) => ({ sort_by: [{ field: 'started_at', direction }] });
+    const isFirst = started_at < '2';
+    for (let round = 0; round < 2; round++) {
+      expect(await find(project_id, query)).toEqual(['end']);
+      for (const direction of ['asc', 'desc']) {
+        const found = await find(project_id, zebra, { ...sorted(direction), limit: 1 });
+        expect(found).toEqual([isFirst === (direction === 'asc') ? 'end' : 'now']);
+      }
+      await indexed();
+    }
+    expect((await idsInIndex(project_id)).toSorted()).toEqual(['end', 'now']);
+    await app.post('/calls/purge', { project_id, call_ids: ['end'] });
+    expect(await find(project_id, zebra)).toEqual(['now']);
+    await until(async () => (await idsInIndex(project_id)).join() === 'now');
+    expect(await callsInIndex(project_id, 'zebra')).toBe(1);
+  },
+);
+
 it('finds calls that an older build stored, before and after they are indexed', async () => {
   const project_id = 'acme/older';
   for (const n of [1, 2, 3])

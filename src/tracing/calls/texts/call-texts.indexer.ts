@@ -140,7 +140,7 @@ export class CallTextsIndexer extends MarksRefresher {
     const end = performance.now() + TURN_MS;
     for (const segment of await this.database.query(segmentsAt(projectId, slots))) {
       if (performance.now() > end) {
-        const from = Date.parse(segment.first_at) - SLOT_MS;
+        const from = segment.first - SLOT_MS;
         const left = [...gone].filter(([, slot]) => +slot > from);
         await this.database.query(marksInsert(projectId, left, true));
         return;

@@ -140,9 +140,11 @@ export const idsInsert = (projectId: string, segment: string, calls: readonly Pl
 
 const SEGMENT = sql`s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text`;
 
-/** Selects segments that may hold calls of some slots. */
-export const segmentsAt = (projectId: string, slots: readonly Date[]) => sql<TextSegment>`
-  SELECT ${SEGMENT} FROM call_text_segments s WHERE s.project_id = ${projectId} AND EXISTS (
+/** Selects segments that may hold calls of some slots, and when the first call of each started, in milliseconds. */
+export const segmentsAt = (projectId: string, slots: readonly Date[]) => sql<
+  TextSegment & { first: number }
+>`
+  SELECT ${SEGMENT}, ${msBefore(sql`s.first_at`)} AS first FROM call_text_segments s WHERE s.project_id = ${projectId} AND EXISTS (
     SELECT FROM unnest(${slots}::timestamptz[]) t (slot) WHERE s.first_at < t.slot + ${SLOT} AND s.last_at >= t.slot)
   ORDER BY s.first_at, s.segment`;
 
