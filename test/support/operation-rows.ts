@@ -20,7 +20,7 @@ export function sendTo(
   more: Record<string, string>,
 ): Promise<Response> {
   const [method, pattern] = route.split(' ') as [string, string];
-  const path = pattern.replace(/:(\w+)/g, (_, name: string) => params[name]!);
+  const path = pattern.replace(/[:*](\w+)/g, (_, name: string) => params[name]!);
   const isForm = body instanceof FormData;
   const isSentAsIs = isForm || body instanceof Uint8Array;
   return fetch(url + path + query, {

@@ -1,5 +1,6 @@
 import { exportOperations } from '../doors/export.operations.js';
 import { gatewayOperations } from '../doors/gateway.operations.js';
+import { langfusePromptsOperations } from '../doors/langfuse-prompts.operations.js';
 import { langfuseOperations } from '../doors/langfuse.operations.js';
 import { mcpOperations } from '../doors/mcp.operations.js';
 import { otelOperations } from '../doors/otel.operations.js';
@@ -16,6 +17,7 @@ import { datasetsOperations } from '../tracing/datasets.operations.js';
 import { evaluationsOperations } from '../tracing/evaluations.operations.js';
 import { feedbackOperations } from '../tracing/feedback.operations.js';
 import { objectsOperations } from '../tracing/objects.operations.js';
+import { promptsOperations } from '../tracing/prompts.operations.js';
 import { projectsOperations } from '../tracing/projects.operations.js';
 import { retentionOperations } from '../tracing/retention.operations.js';
 import { threadsOperations } from '../tracing/threads.operations.js';
@@ -72,6 +74,7 @@ export const OPERATIONS: Record<string, Operation> = {
   ...threadsOperations,
   ...evaluationsOperations,
   ...objectsOperations,
+  ...promptsOperations,
   ...datasetsOperations,
   ...annotationOperations,
   ...costsOperations,
@@ -85,6 +88,7 @@ export const OPERATIONS: Record<string, Operation> = {
   ...servingOperations,
   ...otelOperations,
   ...langfuseOperations,
+  ...langfusePromptsOperations,
   ...exportOperations,
   ...gatewayOperations,
   ...weaveOperations,

@@ -8,6 +8,7 @@ import {
   Post,
   Put,
   StreamableFile,
+  UseFilters,
 } from '@nestjs/common';
 import {
   ApiAcceptedResponse,
@@ -25,10 +26,8 @@ import {
   Public,
   Resource,
 } from '../../platform/auth/access-decorators.js';
-import { langfuseProjectKey } from '../../platform/auth/basic.strategy.js';
 import { assertJson, jsonText, parseJson, readBytes } from '../../platform/http/body.guard.js';
 import { Context, Ctx } from '../../platform/http/context.js';
-import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { VERSION } from '../../platform/config/version.js';
@@ -41,6 +40,8 @@ import {
   ScoresStoredDto,
   ScoreStoredDto,
 } from './langfuse.dto.js';
+import { LangfuseErrorFilter } from './langfuse.filter.js';
+import { projectInScope } from './project-in-scope.js';
 import { LangfuseService } from './langfuse.service.js';
 import {
   MediaDto,
@@ -56,6 +57,7 @@ import { MediaService } from './media.service.js';
  * secret key reaches only one project.
  */
 @NoProjectField('a header or the public key names it, which projectInScope checks')
+@UseFilters(LangfuseErrorFilter)
 @Resource('langfuse', BasicAuth(), 'api/public')
 export class LangfuseController {
   constructor(
@@ -180,15 +182,3 @@ export class LangfuseHealthController {
     return { status: 'OK', version: VERSION };
   }
 }
-
-/** @throws ApiError `invalid_request`, `forbidden` */
-function projectInScope(context: Context): string {
-  const { headers, caller } = context;
-  const named = headers['project_id'] ?? langfuseProjectKey(headers.authorization);
-  const project = named ?? caller.onlyProject;
-  if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
-  context.assertReaches(project);
-  return project;
-}
-
-const NO_PROJECT = `must be named by the public key, as <entity>/<project>, where the secret key reaches several; each must ${PROJECT_PART_RULE}`;

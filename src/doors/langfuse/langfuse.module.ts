@@ -7,13 +7,20 @@ import {
   LangfuseHealthController,
   MediaContentController,
 } from './langfuse.controller.js';
+import { LangfusePromptsController } from './prompts/langfuse-prompts.controller.js';
+import { PromptsModule } from '../../tracing/prompts/prompts.module.js';
 import { LangfuseService } from './langfuse.service.js';
 import { MediaService } from './media.service.js';
 
-/** Receives what SDKs of Langfuse send beside OTLP: events, scores and media. */
+/** Receives what SDKs of Langfuse send beside OTLP: events, scores, media, and prompts that they also read. */
 @Module({
-  imports: [CallsModule, FeedbackModule, ObjectsModule],
-  controllers: [LangfuseController, LangfuseHealthController, MediaContentController],
+  imports: [CallsModule, FeedbackModule, ObjectsModule, PromptsModule],
+  controllers: [
+    LangfuseController,
+    LangfusePromptsController,
+    LangfuseHealthController,
+    MediaContentController,
+  ],
   providers: [LangfuseService, MediaService],
 })
 export class LangfuseModule {}

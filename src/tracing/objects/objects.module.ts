@@ -28,6 +28,6 @@ import { TablesService } from './tables/tables.service.js';
     TablesService,
     FilesService,
   ],
-  exports: [ObjectsService, TablesService, FilesService],
+  exports: [ObjectsService, LabelsService, TablesService, FilesService],
 })
 export class ObjectsModule {}

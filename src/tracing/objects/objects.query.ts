@@ -110,7 +110,7 @@ const hasAlias = (projectId: string, aliases: readonly string[] | null | undefin
           AND a.version_index = v.version_index AND a.alias = ANY(${aliases}::text[])))`
     : null;
 
-function isSelectedVersion(projectId: string, objectId: string, word: string): Sql {
+export function isSelectedVersion(projectId: string, objectId: string, word: string): Sql {
   const means = versionSelector(word);
   if (means === 'latest') return sql`v.is_latest`;
   if ('index' in means) return sql`v.version_index = ${means.index}`;
