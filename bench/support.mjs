@@ -105,7 +105,7 @@ export async function serviceAndDatabase(settings = {}, build = '../dist') {
     await postgres.stop();
     rmSync(dataDir, { recursive: true, force: true });
   };
-  return { child, url, key, headers, client, close };
+  return { child, url, key, headers, client, databaseUrl: postgres.url, close };
 }
 
 /**

@@ -21,6 +21,7 @@ describe('npm langfuse', () => {
       LANGFUSE_SECRET_KEY: server.key,
     });
     expect(seen.refused).toEqual([]);
+    expect(seen.compiled).toBe('Hi you');
     const calls = await server.callsOf('acme/demo');
     expect(callTree(calls)).toEqual([
       [

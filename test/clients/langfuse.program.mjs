@@ -31,6 +31,9 @@ trace.update({ output: 'Sunny.' });
 trace.score({ name: 'accuracy', value: 0.9, comment: 'fine' });
 generation.score({ name: 'style', value: 'short' });
 langfuse.score({ sessionId: 'talk', name: 'helpful', value: 1 });
+const greeting = { name: 'greet/all', prompt: 'Hi {{x}}', labels: ['production'] };
+await langfuse.createPrompt(greeting);
+const compiled = (await langfuse.getPrompt('greet/all')).compile({ x: 'you' });
 await langfuse.shutdownAsync();
 const [, mediaId] = /id=([^|]+)/.exec(picture.toJSON());
 const media = await langfuse.fetchMedia(mediaId);
@@ -42,5 +45,6 @@ console.log(
     generation: generation.id,
     media: mediaId,
     bytes,
+    compiled,
   }),
 );

@@ -496,6 +496,33 @@ describeAll('PyPI langfuse', () => {
   );
 });
 
+describeAll('PyPI langfuse, prompts', () => {
+  it(
+    'creates, fetches, labels and deletes them',
+    async () => {
+      const program = ['test/clients/langfuse-prompts.program.py'];
+      expect(await runClient(python, program, langfuse('acme/prompts'))).toEqual({
+        versions: [1, 2],
+        tags: ['t'],
+        compiled: ['Hi 1', 1],
+        latest: 2,
+        moved: ['latest', 'production', 'v1'],
+        left: [],
+        'latest moved': 400,
+        chat: [
+          { role: 'user', content: '1' },
+          { role: 'assistant', content: 'so' },
+        ],
+        missing: true,
+        fallback: 'F',
+        'after deletion': [1, true],
+        listed: [['f o/p%', [1], ['t']]],
+      });
+    },
+    PATIENCE_MS,
+  );
+});
+
 describeAll('examples/loop in plain Python', () => {
   it(
     'learns, and nothing from the scores of others',
