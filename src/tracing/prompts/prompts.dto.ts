@@ -91,7 +91,7 @@ export class PromptCreateDto {
   @IsOptional() @IsText(500) commit_message?: string | null;
 }
 
-/** Which version of a prompt is meant: a `version` or a `label`, not both; neither means the label `production`. */
+/** Names a version of a prompt by `version` or `label`, not both. Neither means the label `production`. */
 export class PromptVersionDto {
   @IsProjectId() project_id!: string;
   @IsPromptName() name!: string;
@@ -145,7 +145,7 @@ export class PromptDto {
   name!: string;
   @ApiProperty({ enum: PROMPT_TYPES }) type!: PromptType;
   @ApiProperty({ type: 'integer' }) version!: number;
-  /** As it was sent; references to other prompts are resolved unless `resolve` is false. */
+  /** The prompt as it was sent. References to other prompts are resolved unless `resolve` is false. */
   @ApiProperty(ANY_JSON) prompt!: unknown;
   @ApiProperty(ANY_JSON) config!: unknown;
   /** With `latest` for the newest version. */
