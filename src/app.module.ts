@@ -26,7 +26,6 @@ import { LangfuseModule } from './doors/langfuse/langfuse.module.js';
 import { ObjectsModule } from './tracing/objects/objects.module.js';
 import { OperationsModule } from './platform/operations/operations.module.js';
 import { OtelModule } from './doors/otel/otel.module.js';
-import { PromptsModule } from './tracing/prompts/prompts.module.js';
 import { PromotionModule } from './training/promotion/promotion.module.js';
 import { TaintedModule } from './training/tainted/tainted.module.js';
 import { ProjectsModule } from './tracing/projects/projects.module.js';
@@ -53,7 +52,6 @@ export class AppModule {
         BackupsModule,
         CallsModule,
         ObjectsModule,
-        PromptsModule,
         CostsModule,
         FeedbackModule,
         AnnotationModule,

@@ -133,10 +133,10 @@ describe('labels', () => {
 
   it('move at once, however often the prompt is fetched meanwhile', async () => {
     for (const prompt of ['1', '2']) await create({ name: 'race', prompt, labels: ['production'] });
-    let isOver = false;
+    const race = { isOver: false };
     const seen: (string | number)[] = [];
     const fetching = Array.from({ length: 8 }, async () => {
-      while (!isOver) {
+      while (!race.isOver) {
         const { status, body } = await post('get', { name: 'race' });
         seen.push(status === 200 ? body.prompt : status);
       }
@@ -146,7 +146,7 @@ describe('labels', () => {
       await post('labels/set', { name: 'race', version, labels: ['production'] });
       expect((await get({ name: 'race' })).version).toBe(version);
     }
-    isOver = true;
+    race.isOver = true;
     await Promise.all(fetching);
     expect(new Set(seen)).toEqual(new Set(['1', '2']));
   });

@@ -1,7 +1,6 @@
 import { Catch } from '@nestjs/common';
-import type { Response } from 'express';
 import { type ApiError, ERRORS } from '../../platform/errors.js';
-import { ErrorFilter, PROBLEM_JSON, problem } from '../../platform/http/error.filter.js';
+import { ErrorFilter } from '../../platform/http/error.filter.js';
 
 /** Names of errors that SDKs of Langfuse know, keyed by HTTP status. */
 const NAMES: Record<number, string> = {
@@ -15,17 +14,8 @@ const NAMES: Record<number, string> = {
 /** Adds to an error what SDKs of Langfuse read from it: `message` and `error`. */
 @Catch()
 export class LangfuseErrorFilter extends ErrorFilter {
-  protected override send(error: ApiError, response: Response): void {
-    const { errors, headers } = error.details;
-    const where = errors?.map(({ path, message }) => `${path} ${message}`.trim()).join('; ');
-    const body = {
-      ...problem(error, response.req.id),
-      message: where ?? error.message,
-      error: NAMES[error.status] ?? ERRORS[error.code].title,
-    };
-    response
-      .status(error.status)
-      .set({ ...headers, 'Content-Type': PROBLEM_JSON })
-      .send(JSON.stringify(body));
+  protected override more({ status, code, message, details }: ApiError): object {
+    const problems = details.errors?.map((one) => `${one.path} ${one.message}`.trim()).join('; ');
+    return { message: problems ?? message, error: NAMES[status] ?? ERRORS[code].title };
   }
 }

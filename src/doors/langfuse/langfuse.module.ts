@@ -8,13 +8,12 @@ import {
   MediaContentController,
 } from './langfuse.controller.js';
 import { LangfusePromptsController } from './prompts/langfuse-prompts.controller.js';
-import { PromptsModule } from '../../tracing/prompts/prompts.module.js';
 import { LangfuseService } from './langfuse.service.js';
 import { MediaService } from './media.service.js';
 
-/** Receives what SDKs of Langfuse send beside OTLP: events, scores, media, and prompts that they also read. */
+/** Receives what SDKs of Langfuse send beside OTLP: events, scores, media and prompts. */
 @Module({
-  imports: [CallsModule, FeedbackModule, ObjectsModule, PromptsModule],
+  imports: [CallsModule, FeedbackModule, ObjectsModule],
   controllers: [
     LangfuseController,
     LangfusePromptsController,

@@ -38,7 +38,12 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   protected send(error: ApiError, response: Response): void {
-    sendProblem(error, response);
+    sendProblem(error, response, this.more(error));
+  }
+
+  /** Returns further members of the problem document, for clients of another API. */
+  protected more(_error: ApiError): object {
+    return {};
   }
 }
 
@@ -60,11 +65,11 @@ export function logFailure(
 }
 
 /** Answers an error. Middleware that runs before Nest's filters calls it directly. */
-export function sendProblem(error: ApiError, response: Response): void {
+export function sendProblem(error: ApiError, response: Response, more: object = {}): void {
   response
     .status(error.status)
     .set({ ...error.details.headers, 'Content-Type': PROBLEM_JSON })
-    .send(JSON.stringify(problem(error, response.req.id)));
+    .send(JSON.stringify({ ...problem(error, response.req.id), ...more }));
 }
 
 export function problem(error: ApiError, requestId: string) {

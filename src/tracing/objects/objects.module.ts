@@ -7,11 +7,14 @@ import { ObjectsErasingController } from './erasing/objects-erasing.controller.j
 import { ObjectsErasingService } from './erasing/objects-erasing.service.js';
 import { ObjectsController } from './objects.controller.js';
 import { ObjectsService } from './objects.service.js';
+import { PromptsController } from './prompts/prompts.controller.js';
+import { PromptsReader } from './prompts/prompts-reader.service.js';
+import { PromptsService } from './prompts/prompts.service.js';
 import { RefsService } from './refs.service.js';
 import { TablesController } from './tables/tables.controller.js';
 import { TablesService } from './tables/tables.service.js';
 
-/** Versions of objects and ops, which SDKs publish before they trace, with their tables and files. */
+/** Versions of objects and ops, which SDKs publish before they trace, with their tables and files, and prompts. */
 @Module({
   controllers: [
     ObjectsController,
@@ -19,6 +22,7 @@ import { TablesService } from './tables/tables.service.js';
     LabelsController,
     TablesController,
     FilesController,
+    PromptsController,
   ],
   providers: [
     ObjectsService,
@@ -27,7 +31,9 @@ import { TablesService } from './tables/tables.service.js';
     RefsService,
     TablesService,
     FilesService,
+    PromptsReader,
+    PromptsService,
   ],
-  exports: [ObjectsService, LabelsService, TablesService, FilesService],
+  exports: [ObjectsService, PromptsService, TablesService, FilesService],
 })
 export class ObjectsModule {}

@@ -25,8 +25,8 @@ import { Context, Ctx } from '../../../platform/http/context.js';
 import { QueryPipe } from '../../../platform/http/query.pipe.js';
 import { assertValid } from '../../../platform/http/validation.js';
 import { memberTexts, objectText } from '../../../platform/json/json-text.js';
-import { PromptsService } from '../../../tracing/prompts/prompts.service.js';
-import type { StoredPrompt } from '../../../tracing/prompts/prompts-reader.service.js';
+import { PromptsService } from '../../../tracing/objects/prompts/prompts.service.js';
+import type { StoredPrompt } from '../../../tracing/objects/prompts/prompts-reader.service.js';
 import { LangfuseErrorFilter } from '../langfuse.filter.js';
 import { projectInScope } from '../project-in-scope.js';
 import {

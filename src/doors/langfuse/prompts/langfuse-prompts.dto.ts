@@ -17,7 +17,7 @@ import {
   MAX_LISTED,
   PROMPT_TYPES,
   type PromptType,
-} from '../../../tracing/prompts/prompts.dto.js';
+} from '../../../tracing/objects/prompts/prompts.dto.js';
 
 export class LangfusePromptCreateDto {
   @IsPromptName() name!: string;

@@ -22,7 +22,7 @@ import {
   IsText,
   MAX_INT,
   MaxItems,
-} from '../../platform/http/dto.js';
+} from '../../../platform/http/dto.js';
 
 /** Bytes of the stored JSON text of one version. */
 export const MAX_PROMPT_BYTES = 1024 * 1024;

@@ -1,8 +1,8 @@
-import { invalidRequest, type Violation } from '../../platform/errors.js';
-import { isObject } from '../../platform/json/json-object.js';
+import { invalidRequest, type Violation } from '../../../platform/errors.js';
+import { isObject } from '../../../platform/json/json-object.js';
 
 /** A message of a chat prompt, or the place of messages that the caller of the prompt adds. */
-export type PromptMessage =
+type PromptMessage =
   { type: 'placeholder'; name: string } | { type?: string; role: string; content: unknown };
 
 /** A reference in a text to another prompt, whose text takes its place. */

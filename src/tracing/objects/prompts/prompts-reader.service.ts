@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Database } from '../../platform/database/database.js';
-import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { memberTexts } from '../../platform/json/json-text.js';
-import { parseBounded } from '../../platform/json/json-weight.js';
+import { Database } from '../../../platform/database/database.js';
+import { ApiError, invalidRequest } from '../../../platform/errors.js';
+import { memberTexts } from '../../../platform/json/json-text.js';
+import { parseBounded } from '../../../platform/json/json-weight.js';
 import type { PromptGetDto, PromptType } from './prompts.dto.js';
 import { aliasOf, labelOf, labelsOf, promptObjectId } from './prompt-name.js';
 import { promptQuery, type PromptRow } from './prompts.query.js';
@@ -155,7 +155,7 @@ const tooMuch = (problem: string) =>
   invalidRequest([{ path: 'prompt', message: `has references to prompts that ${problem}` }]);
 
 /** Undefined for a class of prompts that is neither a text nor a list of messages. */
-export function storedPrompt(row: PromptRow, objectId: string): StoredPrompt | undefined {
+function storedPrompt(row: PromptRow, objectId: string): StoredPrompt | undefined {
   const type = promptType(row.leaf_object_class);
   if (!type) return undefined;
   const { val, aliases, ...version } = row;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Body, HttpStatus } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
-import { BeyondQuotas } from '../../platform/auth/limits/admission.js';
-import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
-import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
-import { Context, Ctx } from '../../platform/http/context.js';
+import { BasicAuth, Operation, Resource } from '../../../platform/auth/access-decorators.js';
+import { BeyondQuotas } from '../../../platform/auth/limits/admission.js';
+import { Idempotent } from '../../../platform/auth/idempotency/idempotency.js';
+import { ApiEmptyResponse, ApiJsonResponse } from '../../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../../platform/http/context.js';
 import {
   PromptCreateDto,
   PromptDeleteDto,

@@ -1,7 +1,7 @@
 // SQL: a version is read with its labels and the tags of its prompt, and versions are grouped by their prompt.
-import { page } from '../../platform/query/columns.js';
-import { allOf, sql, type Sql } from '../../platform/query/sql.js';
-import { isSelectedVersion } from '../objects/objects.query.js';
+import { page } from '../../../platform/query/columns.js';
+import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { isSelectedVersion } from '../objects.query.js';
 import { MAX_PROMPT_BYTES, type PromptsQueryDto } from './prompts.dto.js';
 import { aliasOf, promptObjectId } from './prompt-name.js';
 

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../platform/auth/caller.js';
-import { Database } from '../../platform/database/database.js';
-import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { refTo } from '../../platform/http/refs.js';
-import { memberTexts, objectText } from '../../platform/json/json-text.js';
-import { LabelsService } from '../objects/labels/labels.service.js';
-import { ObjectsService } from '../objects/objects.service.js';
-import { valuesQuery } from '../objects/objects.query.js';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { Database } from '../../../platform/database/database.js';
+import { ApiError, invalidRequest } from '../../../platform/errors.js';
+import { refTo } from '../../../platform/http/refs.js';
+import { memberTexts, objectText } from '../../../platform/json/json-text.js';
+import { LabelsService } from '../labels/labels.service.js';
+import { ObjectsService } from '../objects.service.js';
+import { valuesQuery } from '../objects.query.js';
 import {
   type ListedPromptDto,
   MAX_CONFIG_LENGTH,
