@@ -57,7 +57,7 @@ describe('Idempotency-Key', () => {
     (route, operation) => {
       const { paths } = JSON.parse(readFileSync('generated/openapi.json', 'utf8'));
       const [method, path] = route.split(' ') as [string, string];
-      const described = paths[path.replaceAll(/:(\w+)/g, '{$1}')][method.toLowerCase()];
+      const described = paths[path.replaceAll(/[:*](\w+)/g, '{$1}')][method.toLowerCase()];
       const isTaken = (described.parameters ?? []).some(
         ({ name }: { name: string }) => name === 'Idempotency-Key',
       );

@@ -125,7 +125,8 @@ describe('openapi.json', () => {
       'PUT /api/public/media/{id}/content',
     ].includes(name);
     expect(Boolean(operation.security)).toBe(!isPublic);
-    expect(operation.responses['200'] ?? operation.responses['207']).toBeDefined();
+    const statuses = Object.keys(operation.responses).filter((status) => /^20[0-7]$/.test(status));
+    expect(statuses).not.toEqual([]);
     expect(operation.responses.default.content).toHaveProperty('application/problem+json');
   });
 

@@ -2,6 +2,7 @@ import {
   Body,
   Delete,
   Get,
+  Header,
   HttpCode,
   HttpStatus,
   Injectable,
@@ -12,7 +13,7 @@ import {
   Query,
   UseFilters,
 } from '@nestjs/common';
-import { ApiParam } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiParam } from '@nestjs/swagger';
 import {
   Allow,
   BasicAuth,
@@ -74,7 +75,8 @@ export class LangfusePromptsController {
   /** Stores a new version of a prompt. */
   @Post()
   @Allow('writer')
-  @ApiJsonResponse({ type: LangfusePromptDto, status: HttpStatus.CREATED })
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @ApiCreatedResponse({ type: LangfusePromptDto })
   async create(@Body() body: LangfusePromptCreateDto, @Ctx() context: Context): Promise<string> {
     const project_id = projectInScope(context);
     const { commitMessage: commit_message, ...rest } = body;
@@ -147,6 +149,7 @@ export class LangfusePromptsController {
   @BeyondQuotas()
   @ApiName()
   @HttpCode(HttpStatus.NO_CONTENT)
+  @ApiNoContentResponse()
   async delete(
     @Param(NAME, NamePipe) name: string,
     @Query(QueryPipe) { version, label }: LangfusePromptWordDto,

@@ -24,6 +24,7 @@ export class LangfusePromptCreateDto {
   @IsOptional() @IsIn(PROMPT_TYPES) type?: PromptType | null;
   /** A text, or a list of messages and placeholders. */
   @AnyJson() @ApiProperty(ANY_JSON) prompt!: unknown;
+  /** Any JSON value. */
   @IsOptional() @AnyJson() @ApiProperty(ANY_JSON) config?: unknown;
   @IsOptional() @IsLabels() labels?: string[] | null;
   @IsOptional() @IsTags() tags?: string[] | null;
@@ -73,7 +74,9 @@ export class LangfusePromptDto {
   name!: string;
   @ApiProperty({ enum: PROMPT_TYPES }) type!: PromptType;
   @ApiProperty({ type: 'integer' }) version!: number;
+  /** A text, or a list of messages and placeholders, as it was sent. */
   @ApiProperty(ANY_JSON) prompt!: unknown;
+  /** Any JSON value, as it was sent. */
   @ApiProperty(ANY_JSON) config!: unknown;
   labels!: string[];
   tags!: string[];
@@ -89,6 +92,7 @@ export class LangfuseListedPromptDto {
   labels!: string[];
   tags!: string[];
   @ApiProperty({ type: 'string', format: 'date-time' }) lastUpdatedAt!: string;
+  /** Any JSON value: that of the newest version that matches. */
   @ApiProperty(ANY_JSON) lastConfig!: unknown;
 }
 

@@ -147,6 +147,7 @@ export class PromptDto {
   @ApiProperty({ type: 'integer' }) version!: number;
   /** The prompt as it was sent. References to other prompts are resolved unless `resolve` is false. */
   @ApiProperty(ANY_JSON) prompt!: unknown;
+  /** Any JSON value, as it was sent. */
   @ApiProperty(ANY_JSON) config!: unknown;
   /** With `latest` for the newest version. */
   labels!: string[];
@@ -169,7 +170,7 @@ export class ListedPromptDto {
   labels!: string[];
   tags!: string[];
   @ApiProperty({ type: 'string', format: 'date-time' }) last_updated_at!: string;
-  /** That of the newest version that matches. */
+  /** Any JSON value: that of the newest version that matches. */
   @ApiProperty(ANY_JSON) last_config!: unknown;
   object_id!: string;
 }
