@@ -31,10 +31,11 @@ export const langfusePromptsOperations: Record<string, Operation> = {
   },
   'PATCH /api/public/v2/prompts/*name/versions/:version': writes(
     async (planted, app) => {
-      await aPrompt(planted, app, 'labelled');
+      const name = fresh();
+      await aPrompt(planted, app, name);
       return {
         headers: headers(planted),
-        params: { name: 'labelled', version: '1' },
+        params: { name, version: '1' },
         body: { newLabels: ['tried'] },
       };
     },
@@ -42,8 +43,9 @@ export const langfusePromptsOperations: Record<string, Operation> = {
   ),
   'DELETE /api/public/v2/prompts/*name': writes(
     async (planted, app) => {
-      await aPrompt(planted, app, 'gone');
-      return { headers: headers(planted), params: { name: 'gone' } };
+      const name = fresh();
+      await aPrompt(planted, app, name);
+      return { headers: headers(planted), params: { name } };
     },
     { changes: ['objects'], harmless: 'answers 404 when it is gone, and no number is used again' },
   ),

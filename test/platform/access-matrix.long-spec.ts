@@ -112,7 +112,7 @@ async function ask(route: string, sent: Sent, authorization?: string) {
     for (const fault of isEndless ? [] : faultsOf(route, response, text)) told.add(fault);
     answered.set(route, told);
   }
-  const status = response.status === 207 ? 200 : response.status; // a batch with status 207 has a status for each item
+  const status = [201, 204, 207].includes(response.status) ? 200 : response.status; // the work was done
   return { status, challenge: response.headers.get('www-authenticate'), text };
 }
 

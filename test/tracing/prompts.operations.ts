@@ -31,24 +31,27 @@ export const promptsOperations: Record<string, Operation> = {
   },
   'POST /prompts/labels/set': writes(
     async (planted, app) => {
-      await aPrompt(planted, app, 'labelled');
+      const name = fresh();
+      await aPrompt(planted, app, name);
       return {
-        body: { project_id: planted.project, name: 'labelled', version: 1, labels: ['tried'] },
+        body: { project_id: planted.project, name, version: 1, labels: ['tried'] },
       };
     },
     { changes: ['objects'] },
   ),
   'POST /prompts/labels/remove': writes(
     async (planted, app) => {
-      await aPrompt(planted, app, 'labelled');
-      return { body: { project_id: planted.project, name: 'labelled', labels: ['production'] } };
+      const name = fresh();
+      await aPrompt(planted, app, name);
+      return { body: { project_id: planted.project, name, labels: ['production'] } };
     },
     { changes: ['objects'] },
   ),
   'POST /prompts/delete': writes(
     async (planted, app) => {
-      await aPrompt(planted, app, 'gone');
-      return { body: { project_id: planted.project, name: 'gone' } };
+      const name = fresh();
+      await aPrompt(planted, app, name);
+      return { body: { project_id: planted.project, name } };
     },
     { changes: ['objects'] },
   ),
