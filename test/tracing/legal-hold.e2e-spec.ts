@@ -13,6 +13,7 @@ const FREE = [
   'POST /export/schedules/delete', // the files are copies
   'POST /datasets/remove_rows', // a new version without the rows; the older one stays
   'POST /objs/:object_id/aliases/remove',
+  'POST /prompts/labels/remove',
   'POST /objs/:object_id/versions/:digest/tags/remove',
 ];
 const DELETIONS = Object.keys(OPERATIONS).filter(
