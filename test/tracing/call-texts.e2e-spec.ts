@@ -338,14 +338,18 @@ it.each([
 it('finds what a call says that is too large for the index', async () => {
   const project_id = 'acme/too-large';
   const text = String.raw`\u4f60\u597d\\`.repeat(700_000);
-  await app.post(
-    '/call/start',
-    `{"start":{"project_id":"${project_id}","id":"large","trace_id":"t","op_name":"op",
-      "started_at":"${at(0)}","inputs":{"text":"${text}zebra"}}}`,
-  );
+  for (let i = 0; i < 9; i++) {
+    await app.post(
+      '/call/start',
+      `{"start":{"project_id":"${project_id}","id":"large","trace_id":"t","op_name":"op",
+        "started_at":"${at(0)}","inputs":{"text":"${text}${i} zebra"}}}`,
+    );
+    await indexed();
+  }
+  expect((await idsInIndex(project_id)).length).toBeLessThan(8);
   await start(project_id, 'small', { inputs: { text: 'a lion' } });
   await indexed();
-  expect((await idsInIndex(project_id)).toSorted()).toEqual(['large', 'small']);
+  expect(new Set(await idsInIndex(project_id))).toEqual(new Set(['large', 'small']));
   expect(await find(project_id, contains('inputs', 'zebra'))).toEqual(['large']);
   await app.post('/calls/purge', { project_id, call_ids: ['large'] });
   await until(async () => (await idsInIndex(project_id)).join() === 'small');

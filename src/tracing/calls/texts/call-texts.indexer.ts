@@ -152,7 +152,9 @@ export class CallTextsIndexer extends MarksRefresher {
 
   private async mergeSmall(projectId: string): Promise<void> {
     const small = await this.database.query(smallSegments(projectId, SEGMENT_CALLS / FAN_IN));
-    const classes = groupBy(small, ({ calls }) => Math.floor(Math.log2(calls) / Math.log2(FAN_IN)));
+    const sizeOf = (calls: number) => Math.floor(Math.log2(calls) / Math.log2(FAN_IN));
+    // segments of large calls have no grams, so they are merged apart
+    const classes = groupBy(small, ({ calls, bits }) => `${sizeOf(calls)} ${bits === 0}`);
     for (const segments of classes.values())
       if (segments.length >= FAN_IN)
         return this.merge(projectId, segments.slice(0, FAN_IN), new Map());

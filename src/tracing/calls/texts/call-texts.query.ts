@@ -148,10 +148,10 @@ export const segmentsAt = (projectId: string, slots: readonly Date[]) => sql<
     SELECT FROM unnest(${slots}::timestamptz[]) t (slot) WHERE s.first_at < t.slot + ${SLOT} AND s.last_at >= t.slot)
   ORDER BY s.first_at, s.segment`;
 
-/** Selects segments with at most so many calls, except those of large calls. */
+/** Selects segments with at most so many calls. */
 export const smallSegments = (projectId: string, calls: number) => sql<TextSegment>`
   SELECT ${SEGMENT} FROM call_text_segments s
-  WHERE s.project_id = ${projectId} AND s.bits > 0 AND s.calls <= ${calls}::int ORDER BY s.segment`;
+  WHERE s.project_id = ${projectId} AND s.calls <= ${calls}::int ORDER BY s.segment`;
 
 export const idsOf = (projectId: string, segment: string) => sql<{
   ids: string[];
