@@ -283,8 +283,8 @@ describe('an export by schedule to a folder', () => {
       400,
       'filter is not for an export of feedback',
     ]);
-    for (const of of ['threads', 'objects', 'build'])
-      expect(await refusal({ of })).toEqual([
+    for (const kind of ['threads', 'objects', 'build'])
+      expect(await refusal({ of: kind })).toEqual([
         400,
         'of must be calls, feedback or table: threads, objects and builds have no windows by day',
       ]);

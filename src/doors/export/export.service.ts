@@ -61,6 +61,9 @@ export class ExportService {
   async export(request: ExportDto, by: Caller): Promise<ExportedRows> {
     const { project_id: projectId, of, format, digest, build_id } = request;
     assertFields(request);
+    const { needs } = exported(of);
+    if (needs && !request[needs])
+      throw invalidRequest([{ path: needs, message: `is required for an export of a ${of}` }]);
     // an event keeps its target for ever, so there must be one
     if (of === 'table') await this.assertTable(projectId, digest!);
     if (of === 'build') await this.builds.find(projectId, build_id!);
@@ -106,14 +109,12 @@ export class ExportService {
   }
 }
 
-/** @throws ApiError naming a field that is not for this kind of rows, is missing, or breaks a rule */
+/** @throws ApiError naming a field that is not for this kind of rows, or breaks a rule */
 export function assertFields(request: Partial<ExportDto> & Pick<ExportDto, 'of'>): void {
   const { of, filter } = request;
-  const { fields, needs, filter: rules } = exported(of);
+  const { fields, filter: rules } = exported(of);
   for (const field of ['filter', 'query', 'digest', 'build_id'] as const)
     if (request[field] && !fields.includes(field))
       throw invalidRequest([{ path: field, message: `is not for an export of ${of}` }]);
-  if (needs && !request[needs])
-    throw invalidRequest([{ path: needs, message: `is required for an export of a ${of}` }]);
   if (filter && rules) assertValid(rules, filter, 'filter');
 }
