@@ -94,4 +94,40 @@ export const cases = [
       it.must(units > waiting, `the call is a unit: ${preview.text.slice(0, 300)}`);
     },
   },
+  {
+    name: 'stored: a build with a group of 56 MiB, four times at once as a Parquet file',
+    isQuick: true,
+    async attack(it) {
+      const call = (i) => ({
+        ...{ project_id: PROJECT, id: `part${i}`, trace_id: `part${i}`, summary: {} },
+        op_name: 'openai.chat.completions.create',
+        ...{ started_at: AT, ended_at: AT, attributes: { task_id: 'large' } },
+        inputs: { model: 'm', messages: [{ role: 'user', content: 'y'.repeat(7_900_000) }] },
+        output: { choices: [{ index: 0, message: { role: 'assistant', content: `${i}` } }] },
+      });
+      for (let i = 0; i < 7; i++) {
+        await it.send(`/v2/${PROJECT}/calls/complete`, { batch: [call(i)] });
+        await it.send('/feedback/create', {
+          ...{ project_id: PROJECT, svc_ref: `svc:///${PROJECT}/call/part${i}` },
+          ...{ feedback_type: 'score', payload: { value: i } },
+        });
+      }
+      const val = {
+        ...{ _class_name: 'Recipe', _bases: ['Object', 'BaseModel'], version: 1 },
+        select: { unit: 'trace', settle_s: 0 },
+        reward: { sum: [{ feedback: 'score', path: 'value' }] },
+        group: { by: ['attributes.task_id'] },
+      };
+      const obj = { project_id: PROJECT, object_id: 'large', val };
+      const { digest } = JSON.parse((await it.send('/obj/create', { obj })).text);
+      const recipe_ref = `svc:///${PROJECT}/object/large:${digest}`;
+      const built = await it.send('/build/create', {
+        ...{ project_id: PROJECT, recipe_ref, mode: 'all', accept: ['logprobs_missing'] },
+      });
+      const { build_id, counts } = JSON.parse(built.text);
+      it.must(counts?.trajectories === 7, `seven trajectories: ${built.text.slice(0, 300)}`);
+      const body = { project_id: PROJECT, of: 'build', format: 'parquet', build_id };
+      await Promise.all(times(4, () => it.send('/export', body)));
+    },
+  },
 ];
