@@ -11,9 +11,11 @@ SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXI
 
 SELECT COUNT(1) AS "cnt" FROM "export_schedules" "ExportSchedule" WHERE (("ExportSchedule"."project_id" = $1));
 
+-- export-schedules.query:databaseTime
+SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at;
+
 -- export-schedules.query:dueSchedules
-SELECT s.project_id, s.name, s.kind, s.format, s.every, s.request, s.failures FROM export_schedules s
-  WHERE s.retry_at <= now() ORDER BY s.project_id, s.name;
+SELECT s.project_id, s.name FROM export_schedules s WHERE s.retry_at <= now() ORDER BY s.project_id, s.name;
 
 -- export-schedules.query:orphanedFolders
 SELECT f.project_id, f.schedule AS name FROM exported_files f

@@ -1989,17 +1989,17 @@ DELETE FROM call_text_marks WHERE project_id = $1 AND id = ANY(ARRAY(
   RETURNING slot, call_ids, is_erasing;
 
 -- call-texts.query:textSizes
-SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, c.bytes FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.started_at, (coalesce(CASE WHEN pg_column_compression(c."attributes") IS NULL THEN pg_column_size(c."attributes") ELSE octet_length(c."attributes"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."inputs") IS NULL THEN pg_column_size(c."inputs") ELSE octet_length(c."inputs"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."output") IS NULL THEN pg_column_size(c."output") ELSE octet_length(c."output"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."summary") IS NULL THEN pg_column_size(c."summary") ELSE octet_length(c."summary"::text) END, 0))::float8 AS bytes FROM calls c
+SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, c.bytes FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.started_at, (coalesce(CASE WHEN pg_column_compression(c."display_name") IS NULL THEN pg_column_size(c."display_name") ELSE octet_length(c."display_name"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."op_name") IS NULL THEN pg_column_size(c."op_name") ELSE octet_length(c."op_name"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."exception") IS NULL THEN pg_column_size(c."exception") ELSE octet_length(c."exception"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."attributes") IS NULL THEN pg_column_size(c."attributes") ELSE octet_length(c."attributes"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."inputs") IS NULL THEN pg_column_size(c."inputs") ELSE octet_length(c."inputs"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."output") IS NULL THEN pg_column_size(c."output") ELSE octet_length(c."output"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."summary") IS NULL THEN pg_column_size(c."summary") ELSE octet_length(c."summary"::text) END, 0))::float8 AS bytes FROM calls c
   WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id OFFSET 0) "c" ORDER BY c.started_at, c.id;
 
 -- call-texts.query:segmentsAt
-SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text FROM call_text_segments s WHERE s.project_id = $1 AND EXISTS (
+SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text, floor(extract(epoch FROM s.first_at) * 1000)::float8 AS first FROM call_text_segments s WHERE s.project_id = $1 AND EXISTS (
   SELECT FROM unnest($2::timestamptz[]) t (slot) WHERE s.first_at < t.slot + interval '5 minutes' AND s.last_at >= t.slot)
   ORDER BY s.first_at, s.segment;
 
 -- call-texts.query:smallSegments
 SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text FROM call_text_segments s
-  WHERE s.project_id = $1 AND s.bits > 0 AND s.calls <= $2::int ORDER BY s.segment;
+  WHERE s.project_id = $1 AND s.calls <= $2::int ORDER BY s.segment;
 
 -- call-texts.query:nextWalk
 SELECT w.project_id, w.before::text FROM call_text_walks w
