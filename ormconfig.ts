@@ -84,6 +84,7 @@ import { AnnotationItem } from './src/tracing/annotation/annotation-item.entity.
 import { AnnotationProgress } from './src/tracing/annotation/annotation-progress.entity.js';
 import { AnnotationQueue } from './src/tracing/annotation/annotation-queue.entity.js';
 import { DatasetRowSource } from './src/tracing/datasets/dataset-row-source.entity.js';
+import { DatasetImportRow } from './src/tracing/datasets/import-row.entity.js';
 import { Feedback } from './src/tracing/feedback/feedback.entity.js';
 import { KeptTrials } from './src/tracing/evaluations/kept-trials/kept-trials.entity.js';
 import { TrialMark } from './src/tracing/evaluations/kept-trials/trial-mark.entity.js';
@@ -113,6 +114,7 @@ import { Quota } from './src/tracing/projects/quotas/quota.entity.js';
 import { Quotas1766630000000 } from './src/platform/database/migrations/1766630000000-quotas.js';
 import { WrittenBytes1766631000000 } from './src/platform/database/migrations/1766631000000-written-bytes.js';
 import { CallTexts1766670000000 } from './src/platform/database/migrations/1766670000000-call-texts.js';
+import { DatasetImports1766680000000 } from './src/platform/database/migrations/1766680000000-dataset-imports.js';
 import { PartHolds1766650000000 } from './src/platform/database/migrations/1766650000000-part-holds.js';
 import { ExportSchedules1766660000000 } from './src/platform/database/migrations/1766660000000-export-schedules.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
@@ -174,6 +176,7 @@ export function dataSourceOptions(
       AnnotationItem,
       AnnotationProgress,
       DatasetRowSource,
+      DatasetImportRow,
       KeptTrials,
       TrialMark,
       Cost,
@@ -242,6 +245,7 @@ export function dataSourceOptions(
       PartHolds1766650000000,
       ExportSchedules1766660000000,
       CallTexts1766670000000,
+      DatasetImports1766680000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

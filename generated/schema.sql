@@ -354,6 +354,16 @@ CREATE TABLE costs (
   CONSTRAINT costs_pkey PRIMARY KEY (project_id, id)
 );
 
+CREATE TABLE dataset_import_rows (
+  project_id text COLLATE "C" NOT NULL,
+  upload_id uuid NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  seq integer NOT NULL,
+  is_opaque boolean NOT NULL,
+  val json NOT NULL,
+  CONSTRAINT dataset_import_rows_pkey PRIMARY KEY (project_id, upload_id, digest)
+);
+
 CREATE TABLE dataset_row_sources (
   project_id text COLLATE "C" NOT NULL,
   object_id text COLLATE "C" NOT NULL,
@@ -908,6 +918,8 @@ ALTER TABLE checkpoint_parts ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE checkpoints ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE costs ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE dataset_import_rows ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE dataset_row_sources ALTER COLUMN project_id SET STATISTICS 0;
 
@@ -1499,6 +1511,24 @@ BEGIN
   ELSIF TG_OP = 'DELETE' THEN
     FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes, 0 AS written_bytes
       FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_dataset_import_rows()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, 0 AS rows, sum(0) AS bytes, sum(octet_length(val::text)) AS written_bytes
+      FROM written GROUP BY 1 LOOP
       INSERT INTO project_marks (project_id, row_count, call_count, bytes, written_bytes)
       VALUES (mark.project_id, mark.rows, 0, mark.bytes, mark.written_bytes);
     END LOOP;
@@ -2303,6 +2333,8 @@ CREATE TRIGGER checkpoint_parts_mark_project_insert AFTER INSERT ON checkpoint_p
 CREATE TRIGGER costs_mark_project_delete AFTER DELETE ON costs REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_costs();
 
 CREATE TRIGGER costs_mark_project_insert AFTER INSERT ON costs REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_costs();
+
+CREATE TRIGGER dataset_import_rows_mark_project_insert AFTER INSERT ON dataset_import_rows REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_dataset_import_rows();
 
 CREATE TRIGGER dataset_row_sources_mark_project_delete AFTER DELETE ON dataset_row_sources REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_dataset_row_sources();
 

@@ -49,6 +49,8 @@ DELETE FROM "body_chunks" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM "checkpoint_chunks" WHERE project_id = $1 AND "upload_id" = $2;
 
+DELETE FROM "dataset_import_rows" WHERE project_id = $1 AND "upload_id" = $2;
+
 DELETE FROM "file_chunks" WHERE project_id = $1 AND "upload_id" = $2;
 
 DELETE FROM "trajectories" WHERE project_id = $1 AND "batch_id" = $2;

@@ -148,6 +148,9 @@ SELECT ARRAY[t."process_id"::text]::text[] AS key FROM "gateway_processes" t WHE
 SELECT ARRAY[t."upload_id"::text, t."chunk_index"::text]::text[] AS key FROM "file_chunks" t WHERE t.project_id = $1
   ORDER BY t."upload_id" DESC, t."chunk_index" DESC LIMIT 1;
 
+SELECT ARRAY[t."upload_id"::text, t."digest"::text]::text[] AS key FROM "dataset_import_rows" t WHERE t.project_id = $1
+  ORDER BY t."upload_id" DESC, t."digest" DESC LIMIT 1;
+
 SELECT ARRAY[t."upload_id"::text, t."seq"::text]::text[] AS key FROM "checkpoint_chunks" t WHERE t.project_id = $1
   ORDER BY t."upload_id" DESC, t."seq" DESC LIMIT 1;
 

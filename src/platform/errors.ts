@@ -142,7 +142,7 @@ export interface Violation {
 }
 
 interface Details {
-  errors?: (Violation & { id?: string; code?: ErrorCode })[];
+  errors?: (Violation & { id?: string; code?: ErrorCode; line?: number; field?: string })[];
   headers?: Record<string, string>;
   /** Additional members of the problem document. */
   extra?: Record<string, unknown>;
@@ -169,7 +169,7 @@ export class ApiError extends Error {
 }
 
 /** Returns the error for one or more refused fields. `detail` describes the first one. */
-export function invalidRequest(errors: Violation[]): ApiError {
+export function invalidRequest(errors: NonNullable<Details['errors']>): ApiError {
   const [first] = errors;
   const detail = first ? `${first.path} ${first.message}`.trim() : 'the request is not valid';
   return new ApiError('invalid_request', detail, { errors });

@@ -208,7 +208,7 @@ const PROBLEM_SCHEMA = {
       items: {
         type: 'object' as const,
         required: ['path', 'message'],
-        properties: { path: TEXT, message: TEXT },
+        properties: { path: TEXT, message: TEXT, line: { type: 'integer' as const }, field: TEXT },
       },
     },
     request_id: TEXT,

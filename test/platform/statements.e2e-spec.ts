@@ -145,6 +145,7 @@ const OF_NOBODY: [RegExp, string][] = [
 const ASK_NOTHING = [
   'GET /me',
   'GET /events',
+  'POST /datasets/import/preview',
   'POST /otel/v1/metrics',
   'POST /v1/metrics',
   'GET /api/public/projects',

@@ -17,6 +17,12 @@ async function aDataset({ project, marker }: Pick<Planted, 'project' | 'marker'>
   return (await app.post('/datasets/add_from_calls', body)).body.object_id as string;
 }
 
+const aFile = (query: Record<string, string>) => ({
+  query: `?${new URLSearchParams(query).toString()}`,
+  headers: { 'content-type': 'text/csv' },
+  body: Buffer.from(`n\n${fresh()}\n`),
+});
+
 export const datasetsOperations: Record<string, Operation> = {
   'POST /datasets/add_from_calls': writes(
     withBody(({ callId }) => ({
@@ -26,6 +32,13 @@ export const datasetsOperations: Record<string, Operation> = {
     })),
     { changes: ['objects'] },
   ),
+  'POST /datasets/import': writes(
+    ({ project }) => aFile({ project_id: project, object_id: `dataset-${fresh()}` }),
+    { changes: ['objects'] },
+  ),
+  'POST /datasets/import/preview': writes(({ project }) => aFile({ project_id: project }), {
+    harmless: 'stores nothing',
+  }),
   'POST /datasets/remove_rows': writes(
     async (planted, app) => ({
       body: {

@@ -52,6 +52,7 @@ interface KeyParts {
   table: [table: object, page: number, sort: string | undefined];
   rowSources: [project: string, objectId: string, rows: string[]];
   erasedRows: [project: string, objectId: string];
+  importPreview: [project: string | undefined, file: object];
   versionUses: [project: string, ref: string];
 
   threads: [project: string, order: object];

@@ -16,8 +16,10 @@ import { Page } from '../ui/Page.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
 import { Files, findFiles } from './Files.tsx';
+import { ImportButton } from './ImportButton.tsx';
 import type { ObjectSearch, VersionProps } from './search.ts';
 import {
+  versionClass,
   versionRef,
   versionUser,
   type IndexedValue,
@@ -61,7 +63,16 @@ export function ObjectPage() {
           All objects
         </Link>
       }
-      actions={shown && <CopyButton label="Copy ref" text={versionRef(project, shown)} />}
+      actions={
+        shown && (
+          <>
+            {versionClass(shown) === 'Dataset' && (
+              <ImportButton label="Import" project={project} objectId={objectId} />
+            )}
+            <CopyButton label="Copy ref" text={versionRef(project, shown)} />
+          </>
+        )
+      }
     >
       {query.isPending && <Skeleton rows={12} />}
       {data && versions.length === 0 && (

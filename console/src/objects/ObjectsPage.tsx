@@ -13,6 +13,7 @@ import { Page } from '../ui/Page.tsx';
 import { SearchBox } from '../ui/SearchBox.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
+import { ImportButton } from './ImportButton.tsx';
 import type { ObjectsSearch, Sort } from './search.ts';
 import { versionClass, versionUser, type Version, versionsQuery } from './queries.ts';
 import styles from './objects.module.css';
@@ -63,6 +64,7 @@ export function ObjectsPage() {
             }}
           />
           <ExportButton request={{ project_id: project, of: 'objects', filter }} />
+          <ImportButton label="Import a dataset" project={project} />
           <select
             aria-label="Kind"
             className={inputClass}

@@ -5,6 +5,7 @@ import { keys } from '../api/keys.ts';
 import { wire } from '../api/wire.ts';
 import { indexJson } from '../json/json-indexer.ts';
 import type { JsonIndex } from '../json/json-index.ts';
+import { type FileToImport, previewFile } from './import-file.ts';
 import { readRows, type TableOfProject } from './rows.ts';
 
 /** A version without its value. */
@@ -148,6 +149,20 @@ export const erasedQuery = (project_id: string, object_id: string) =>
       return [...new Set(rows.map(({ row_digest }) => row_digest))];
     },
   });
+
+/** Reads the first part of a file as an import would. Nothing is stored. */
+export const previewQuery = (of: FileToImport | undefined) => {
+  const { file, ...rest } = of ?? {};
+  const { name, size, lastModified } = file ?? {};
+  return queryOptions({
+    queryKey: keys.importPreview(of?.project, { ...rest, name, size, lastModified }),
+    queryFn: ({ signal }) => previewFile(of!, signal),
+    staleTime: Infinity,
+    gcTime: 0,
+    structuralSharing: false,
+    enabled: of !== undefined,
+  });
+};
 
 /** The most uses of each kind that are read. */
 export const MAX_USES = 100;

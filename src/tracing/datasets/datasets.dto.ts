@@ -27,6 +27,7 @@ import {
   MaxItems,
   PageDto,
 } from '../../platform/http/dto.js';
+import { COLUMN_TYPES, type ColumnType } from './row-mapping.js';
 import type { ListPosition } from '../../platform/query/keyset.js';
 
 /** Calls of one request. */
@@ -37,6 +38,9 @@ const MAX_REMOVED = 10_000;
 const MAX_ASKED = 1000;
 const MAX_PARTS = 10;
 const MAX_PATH = 1000;
+/** A longer mapping does not fit into the address of a request. */
+const MAX_MAPPING = 16_384;
+const IMPORT_MODES = ['append', 'replace'] as const;
 
 const OBJECT_ID = /^[\w.-]{1,128}$/;
 const IsObjectId = () =>
@@ -93,6 +97,73 @@ export class DatasetAddedDto extends DatasetVersionDto {
   @ApiProperty({ type: 'integer' }) duplicates!: number;
   /** Calls that do not exist. */
   @ApiProperty({ type: 'integer' }) missing!: number;
+}
+
+const DELIMITERS = [',', ';', '|', 'tab'] as const;
+
+export class DatasetFileDto {
+  @IsProjectId() project_id!: string;
+  /** Separates the fields of CSV. A comma when absent. */
+  @IsOptional() @IsIn(DELIMITERS) delimiter?: (typeof DELIMITERS)[number];
+  /**
+   * JSON: which column becomes which member of a row, `{"<column>": "<path>"}`, or
+   * `{"<column>": {"path": "<path>", "type": "number"}}`, or null for a column that is left out. Types are `text`,
+   * `number`, `boolean` and `json`. Other columns keep their names. Fields of CSV are texts unless a type is given;
+   * values of JSON lines stay as they are.
+   */
+  @IsOptional() @IsText(MAX_MAPPING) mapping?: string;
+}
+
+export class DatasetImportDto extends DatasetFileDto {
+  /** The name of the dataset. It is created when it does not exist. */
+  @IsObjectId() object_id!: string;
+  /** The description of a new dataset. */
+  @IsOptional() @IsText(16_384) description?: string;
+  /** `append` adds the rows of the file that are new. `replace` makes a version with the rows of the file alone. */
+  @IsOptional() @IsIn(IMPORT_MODES) mode?: (typeof IMPORT_MODES)[number];
+}
+
+export class DatasetImportPreviewDto extends DatasetFileDto {
+  /** `true` when the body is only the first part of a file, so that its last row may be incomplete. */
+  @IsOptional() @IsIn(['true', 'false']) partial?: 'true' | 'false';
+}
+
+export class DatasetImportedDto extends DatasetVersionDto {
+  @ApiProperty({ type: 'integer' }) added!: number;
+  /** Rows of the file that the dataset had before, or that occur twice in the file. */
+  @ApiProperty({ type: 'integer' }) duplicates!: number;
+}
+
+export class FileColumnDto {
+  /** The name in the header, or of a member of JSON lines. */
+  name!: string;
+  /** The path in the row. Null for a column that is left out. */
+  @ApiProperty({ type: 'string', nullable: true }) path!: string | null;
+  /** Null for values of JSON lines that stay as they are. */
+  @ApiProperty({ type: 'string', nullable: true, enum: [...COLUMN_TYPES, null] })
+  type!: ColumnType | null;
+}
+
+export class FileErrorDto {
+  path!: string;
+  message!: string;
+  /** The line on which the row begins, counted from 1. */
+  @ApiProperty({ type: 'integer' }) line!: number;
+  /** The column. */
+  field?: string;
+}
+
+export class DatasetImportPreviewAnswerDto {
+  /** At most 1,000. */
+  @ApiProperty({ type: [FileColumnDto] }) columns!: FileColumnDto[];
+  /** Rows without errors in what was sent. */
+  @ApiProperty({ type: 'integer' }) num_rows!: number;
+  /** The first 100 errors. */
+  @ApiProperty({ type: [FileErrorDto] }) errors!: FileErrorDto[];
+  @ApiProperty({ type: 'integer' }) num_errors!: number;
+  /** The first 20 rows as they would be stored, at most 1 MiB. */
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  rows!: object[];
 }
 
 export class DatasetRemoveDto {

@@ -7,7 +7,7 @@ import { refTo, SCHEME } from '../../platform/http/refs.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { ObjectsService } from '../objects/objects.service.js';
-import { TablesService } from '../objects/tables/tables.service.js';
+import { newRows, TablesService } from '../objects/tables/tables.service.js';
 import { type DatasetRow, CallRowsService } from './call-rows.service.js';
 import {
   type DatasetAddDto,
@@ -29,11 +29,10 @@ import {
   sourcesRemove,
   valuesAt,
 } from './datasets.query.js';
+import { DIGEST_LENGTH } from './imports.query.js';
 import { nameBudget, pathSteps } from '../../platform/query/columns.js';
 import { partIndex, rowUnits } from './dataset-split.js';
 
-/** Characters of a row digest. */
-const DIGEST_LENGTH = 43;
 /** Bytes of a dataset's value, which refers to its rows. */
 const MAX_VALUE_BYTES = 256 * 1024;
 const TABLE_REF = new RegExp(`^${SCHEME}:///([^/]+/[^/]+)/table/([^/]+)$`);
@@ -44,6 +43,13 @@ const ROUNDING = 1e-6;
 interface DatasetVersion {
   members: Map<string, string>;
   rows: Buffer;
+}
+
+/** A version of a dataset without its rows, which are in a table. */
+interface DatasetTable {
+  members: Map<string, string>;
+  table: string | null;
+  num_rows: number;
 }
 
 interface PublishedVersion {
@@ -59,7 +65,7 @@ interface NewDatasetVersion extends DatasetVersion {
   objectId: string;
 }
 
-type NewRows = Awaited<ReturnType<TablesService['rows']>>;
+type NewRows = Awaited<ReturnType<typeof newRows>>;
 
 /**
  * Builds datasets, as SDKs publish them, from calls. Removes rows, splits datasets, and records the sources of rows.
@@ -81,7 +87,7 @@ export class DatasetsService {
     const { project_id: projectId, object_id: objectId } = body;
     const made = await this.callRows.make(body);
     const texts = made.rows.map(({ text }) => text);
-    const rows = await this.tables.rows(texts, caller);
+    const rows = await newRows(texts, caller);
     return this.objects.alone(projectId, objectId, async () => {
       await caller.assertValid();
       await this.database.query(sourceInsertLock(projectId));
@@ -160,10 +166,8 @@ export class DatasetsService {
       const part = sorted[at];
       if (!part) return this.copySources(projectId, objectId, sorted);
       return this.objects.alone(projectId, part.to, async () => {
-        const known = await this.find(projectId, part.to, 'latest');
-        const described = `Part of ${objectId}`;
+        const { members } = await this.latest(projectId, part.to, `Part of ${objectId}`);
         const rows = Buffer.from(part.rows.join(''), 'latin1');
-        const { members } = known ?? newVersion(part.to, described);
         const whole = { projectId, objectId: part.to, members, rows };
         made.set(part.to, await this.publish(whole, [], caller));
         await publishFrom(at + 1);
@@ -219,12 +223,22 @@ export class DatasetsService {
     caller: Caller,
   ): Promise<PublishedVersion> {
     const num_rows = rows.length / DIGEST_LENGTH;
-    if (num_rows > MAX_DATASET_ROWS)
-      throw new ApiError(
-        'too_large',
-        `the dataset would have ${num_rows} rows, over the limit of ${MAX_DATASET_ROWS}`,
-      );
+    assertChangeable('would have', num_rows);
     const table = await this.tables.store(projectId, rows, fresh);
+    return this.publishTable({ projectId, objectId, members, table, num_rows }, caller);
+  }
+
+  /** Publishes a version of a dataset with the rows of a stored table. */
+  async publishTable(
+    {
+      projectId,
+      objectId,
+      members,
+      table,
+      num_rows,
+    }: DatasetTable & { projectId: string; objectId: string },
+    caller: Caller,
+  ): Promise<PublishedVersion> {
     const ref = JSON.stringify(refTo(projectId, `table/${table}`));
     const text = objectText(new Map([...members, ['rows', ref]]));
     const obj = { project_id: projectId, object_id: objectId, val: JSON.parse(text) as unknown };
@@ -259,9 +273,29 @@ export class DatasetsService {
   ): Promise<DatasetVersion | undefined> {
     const found = await this.value(projectId, objectId, word);
     if (!found) return undefined;
-    const rows = await this.tables.rowDigests(projectId, found.table);
-    if (rows) return { members: found.members, rows };
+    const { table, members } = found;
+    assertChangeable('has', await this.count(projectId, table));
+    const rows = await this.tables.rowDigests(projectId, table);
+    if (rows) return { members, rows };
     throw notADataset();
+  }
+
+  /**
+   * Reads the latest version of a dataset without its rows. For a dataset that does not exist, its table is null.
+   * @throws ApiError `invalid_request` when the object is no dataset
+   */
+  async latest(
+    projectId: string,
+    objectId: string,
+    description?: string | null,
+  ): Promise<DatasetTable> {
+    const found = await this.value(projectId, objectId, 'latest');
+    const { members, table } = found ?? { ...newVersion(objectId, description), table: null };
+    return { members, table, num_rows: table === null ? 0 : await this.count(projectId, table) };
+  }
+
+  private async count(project_id: string, digest: string): Promise<number> {
+    return (await this.tables.stats({ project_id, digest })).count;
   }
 
   /**
@@ -308,6 +342,14 @@ const newVersion = (name: string, description?: string | null): DatasetVersion =
   ]),
   rows: Buffer.alloc(0),
 });
+
+function assertChangeable(word: string, rows: number): void {
+  if (rows > MAX_DATASET_ROWS)
+    throw new ApiError(
+      'too_large',
+      `the dataset ${word} ${rows} rows, over the limit of ${MAX_DATASET_ROWS}: only imports make larger ones`,
+    );
+}
 
 /** Yields the digests of a table, and pauses for other requests. */
 async function* digestsIn(rows: Buffer): AsyncGenerator<string> {

@@ -69,8 +69,13 @@ export class ObjectsService {
   }
 
   /** Runs `work` in a transaction, while no other transaction publishes or deletes versions of the name. */
-  alone<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
-    return this.database.transaction({ lock: lockQuery(projectId, objectId), long: 'read' }, work);
+  alone<T>(
+    projectId: string,
+    objectId: string,
+    work: () => Promise<T>,
+    long: 'read' | 'bulk' = 'read',
+  ): Promise<T> {
+    return this.database.transaction({ lock: lockQuery(projectId, objectId), long }, work);
   }
 
   private publish(version: NewObjectVersion, caller: Caller): Promise<VersionIndex> {

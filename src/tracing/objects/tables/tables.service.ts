@@ -45,7 +45,7 @@ import {
 } from './tables.query.js';
 import { OBJECTS } from '../object-version.entity.js';
 
-export type { TableMember };
+export type { NewRow, TableMember };
 
 /** Inserts and pops in one `/table/update`. The request body limits appends. */
 const MAX_EDITS = 10_000;
@@ -111,10 +111,6 @@ export class TablesService {
   async rowDigests(projectId: string, digest: string): Promise<Buffer | undefined> {
     const [table] = await this.database.query(rowDigestsQuery(projectId, digest));
     return table?.row_digests;
-  }
-
-  rows(texts: readonly string[], caller: Caller): Promise<NewRow[]> {
-    return newRows(texts, caller);
   }
 
   stream(query: TableQueryDto): Promise<Readable> {
@@ -187,7 +183,8 @@ export class TablesService {
   }
 }
 
-async function newRows(texts: readonly string[], { owner }: Caller): Promise<NewRow[]> {
+/** Computes the digests of rows. */
+export async function newRows(texts: readonly string[], { owner }: Caller): Promise<NewRow[]> {
   const rows: NewRow[] = [];
   const turn = new EventLoopTurn();
   for (const val of texts) {
@@ -198,7 +195,8 @@ async function newRows(texts: readonly string[], { owner }: Caller): Promise<New
   return rows;
 }
 
-function* cutBatches(rows: readonly NewRow[]): Generator<NewRow[]> {
+/** Cuts rows into batches for one INSERT each. */
+export function* cutBatches(rows: readonly NewRow[]): Generator<NewRow[]> {
   let batch: NewRow[] = [];
   let bytes = 0;
   for (const row of rows) {
