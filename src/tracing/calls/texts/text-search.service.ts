@@ -19,13 +19,19 @@ import {
   waitingCount,
   walkOf,
 } from './call-texts.query.js';
-import { callsWith, partOf } from './text-segment.js';
+import { callsWith, gramBytes, partOf } from './text-segment.js';
 import { type WantedTexts, wantedTexts } from './wanted-texts.js';
 
-/** Number of parts that are read at once. */
+/** Number of parts of the first grams that are read at once. */
 const PARTS_AT_ONCE = 500;
+/** Grams of an alternative that are looked up first. Most segments have no call with all of these. */
+const FIRST_GRAMS = 3;
+/** With more segments, one of them tells which grams are rare. */
+const FEW_SEGMENTS = 4;
 /** Number of candidates that the first step of a search finds. If there are no more, the search is one statement. */
 const FEW = 1000;
+
+type Alternatives = WantedTexts['alternatives'];
 
 /** One step of a search through time. Times are milliseconds since 1970. */
 interface TextStep {
@@ -83,12 +89,13 @@ export class CallTextSearch {
     const segments = (await this.database.query(segmentTimes(projectId)))
       .filter((one) => one.first <= wanted.until && one.last >= wanted.since && order.isAhead(one))
       .toSorted(order.compare);
+    const alternatives = await this.rarestFirst(projectId, wanted.alternatives, segments);
     const found: CandidateRow[] = [];
     let [looked, count] = [0, 0];
     while (looked < segments.length && !order.isEnough(count, segments[looked])) {
-      const next = segments.slice(looked, looked + segmentsAtOnce(wanted));
+      const next = segments.slice(looked, looked + segmentsAtOnce(alternatives));
       looked += next.length;
-      for (const one of await this.rowsIn(projectId, wanted, next)) {
+      for (const one of await this.rowsIn(projectId, alternatives, next)) {
         found.push(one);
         count += one.places.length;
       }
@@ -110,36 +117,66 @@ export class CallTextSearch {
     };
   }
 
+  /** Sorts the grams of each alternative by the number of calls that have them in the largest segment. */
+  private async rarestFirst(
+    projectId: string,
+    alternatives: Alternatives,
+    segments: readonly SegmentTimes[],
+  ): Promise<Alternatives> {
+    if (segments.length <= FEW_SEGMENTS) return alternatives;
+    const largest = segments.reduce((a, b) => (b.bits > 0 && b.calls > a.calls ? b : a));
+    if (largest.bits === 0) return alternatives;
+    const [parts] = (await this.partsOf(projectId, alternatives, [largest])).values();
+    const bytes = new Map(
+      alternatives.flat().map((gram) => [gram, gramBytes(gram, largest.bits, parts ?? new Map())]),
+    );
+    return alternatives.map((all) => all.toSorted((a, b) => bytes.get(a)! - bytes.get(b)!));
+  }
+
   /** Returns the rows of ids with calls that have the grams. */
   private async rowsIn(
     projectId: string,
-    { alternatives }: WantedTexts,
-    segments: readonly Pick<SegmentTimes, 'segment' | 'bits' | 'calls'>[],
+    alternatives: Alternatives,
+    segments: readonly SegmentTimes[],
   ): Promise<CandidateRow[]> {
-    const grams = [...new Set(alternatives.flat())];
-    const keys = segments.flatMap(({ segment, bits }) =>
-      bits === 0
-        ? []
-        : [...new Set(grams.map((gram) => partOf(gram, bits)))].map((part) => ({ segment, part })),
+    const first = firstGrams(alternatives);
+    const rest = alternatives.map((all) => all.slice(FIRST_GRAMS));
+    const parts = await this.partsOf(projectId, first, segments);
+    const left = segments.filter(
+      (one) => one.bits > 0 && callsIn(one, first, parts.get(one.segment)).size > 0,
     );
-    const parts = groupBy(
-      await this.database.query(partsQuery(projectId, keys)),
-      ({ segment }) => segment,
-    );
-    return segments.flatMap(({ segment, bits, calls: count }) => {
-      const ofSegment = new Map(parts.get(segment)?.map(({ part, bytes }) => [part, bytes]));
-      const calls = new Set(
-        bits === 0
-          ? Array(count).keys()
-          : alternatives.flatMap((all) => [...callsWith(all, bits, ofSegment)]),
+    for (const [segment, more] of await this.partsOf(projectId, rest, left))
+      for (const [part, bytes] of more) parts.get(segment)!.set(part, bytes);
+    return segments.flatMap((one) => {
+      const { segment } = one;
+      const rows = groupBy(callsIn(one, alternatives, parts.get(segment)), (call) =>
+        Math.floor(call / IDS_OF_ROW),
       );
-      const rows = groupBy(calls, (call) => Math.floor(call / IDS_OF_ROW));
       return [...rows].map(([row, all]) => ({
         segment,
         row,
         places: all.map((call) => call % IDS_OF_ROW),
       }));
     });
+  }
+
+  /** Reads the parts of segments that may hold the grams, by their numbers. */
+  private async partsOf(
+    projectId: string,
+    alternatives: Alternatives,
+    segments: readonly SegmentTimes[],
+  ): Promise<Map<string, Map<number, Buffer>>> {
+    const grams = alternatives.flat();
+    const keys = segments
+      .filter(({ bits }) => bits > 0)
+      .flatMap(({ segment, bits }) =>
+        [...new Set(grams.map((gram) => partOf(gram, bits)))].map((part) => ({ segment, part })),
+      );
+    const parts = new Map<string, Map<number, Buffer>>();
+    if (keys.length === 0) return parts;
+    for (const { segment, part, bytes } of await this.database.query(partsQuery(projectId, keys)))
+      parts.set(segment, (parts.get(segment) ?? new Map<number, Buffer>()).set(part, bytes));
+    return parts;
   }
 
   private async timed(
@@ -168,8 +205,21 @@ function joined<Read extends IdsKey>(
   return read.map((one) => ({ ...byKey.get(keyOf(one))!, ...one }));
 }
 
-const segmentsAtOnce = ({ alternatives }: WantedTexts) =>
-  Math.max(1, Math.floor(PARTS_AT_ONCE / alternatives.flat().length));
+/** Returns the numbers of the calls of a segment that have all grams of an alternative. */
+function callsIn(
+  { bits, calls }: SegmentTimes,
+  alternatives: Alternatives,
+  parts: ReadonlyMap<number, Buffer> = new Map(),
+): Set<number> {
+  if (bits === 0) return new Set(Array(calls).keys());
+  return new Set(alternatives.flatMap((all) => [...callsWith(all, bits, parts)]));
+}
+
+const firstGrams = (alternatives: Alternatives): Alternatives =>
+  alternatives.map((all) => all.slice(0, FIRST_GRAMS));
+
+const segmentsAtOnce = (alternatives: Alternatives) =>
+  Math.max(1, Math.floor(PARTS_AT_ONCE / firstGrams(alternatives).flat().length));
 
 /** The order in which a step looks at segments and rows: from one end of time to the other. */
 class StepOrder {

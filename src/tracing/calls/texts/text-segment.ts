@@ -288,6 +288,12 @@ export function mergeParts(sources: readonly MergedSource[], bits: number): Segm
 
 const NO_BYTES = Buffer.alloc(0);
 
+/** Returns how many bytes the calls of a gram take in a segment. `parts` are its parts that may hold the gram. */
+export function gramBytes(gram: number, bits: number, parts: ReadonlyMap<number, Buffer>): number {
+  const reader = new PartReader(parts.get(partOf(gram, bits)) ?? NO_BYTES);
+  return reader.find(gram) ? reader.size : 0;
+}
+
 /**
  * Returns the numbers of the calls of a segment that have all `grams`, in order. `parts` are its parts that may hold
  * them, by number.
