@@ -60,7 +60,7 @@ export function callColumns(): ParquetColumn[] {
   ];
 }
 
-export const feedbackColumns = (): ParquetColumn[] =>
+const feedbackColumns = (): ParquetColumn[] =>
   declared({
     id: 'text',
     project_id: 'text',
