@@ -49,7 +49,7 @@ export const cellDocumentsQuery = (
   queryOptions({
     queryKey: keys.cellDocuments(project_id, { paths, call_ids, ended }),
     queryFn: async ({ signal }): Promise<CellDocuments> => {
-      const { readDocuments } = await import('./read-documents.tsx');
+      const { readDocuments } = await import('./read-documents.ts');
       return readDocuments({ project_id, call_ids, paths }, signal);
     },
     enabled: paths.length > 0 && call_ids.length > 0,
@@ -67,7 +67,7 @@ export const matchesQuery = (project_id: string, ids: string[], texts: string[])
   queryOptions({
     queryKey: keys.matches(project_id, ids, texts),
     queryFn: async ({ signal }) => {
-      const { matchCells } = await import('./read-documents.tsx');
+      const { matchCells } = await import('./read-documents.ts');
       return matchCells({ project_id, ids, texts }, signal);
     },
     enabled: texts.length > 0 && ids.length > 0,

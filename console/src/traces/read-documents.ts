@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { createElement, type ReactNode } from 'react';
 import { post, send } from '../api/client.ts';
 import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { nodeAt } from '../json/path.ts';
@@ -51,8 +51,8 @@ export async function matchCells(
     const body = { project_id, call_ids, texts, case_insensitive: true };
     const { matches, not_searched } = await post('/calls/matches', body, { signal });
     for (const match of matches.toReversed())
-      found.set(match.id, <MatchText of={match} texts={texts} isShort />);
-    for (const id of not_searched) found.set(id, <em>too large</em>);
+      found.set(match.id, createElement(MatchText, { of: match, texts, isShort: true }));
+    for (const id of not_searched) found.set(id, createElement('em', null, 'too large'));
   }
   return found;
 }
