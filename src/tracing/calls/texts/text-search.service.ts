@@ -142,9 +142,10 @@ export class CallTextSearch {
     const first = firstGrams(alternatives);
     const rest = alternatives.map((all) => all.slice(FIRST_GRAMS));
     const parts = await this.partsOf(projectId, first, segments);
-    const left = segments.filter(
-      (one) => one.bits > 0 && callsIn(one, first, parts.get(one.segment)).size > 0,
-    );
+    const left = segments.filter(({ segment, bits }) => {
+      const ofSegment = parts.get(segment);
+      return ofSegment && first.some((all) => callsWith(all, bits, ofSegment).length > 0);
+    });
     for (const [segment, more] of await this.partsOf(projectId, rest, left))
       for (const [part, bytes] of more) parts.get(segment)!.set(part, bytes);
     return segments.flatMap((one) => {
