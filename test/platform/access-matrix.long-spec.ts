@@ -112,7 +112,9 @@ async function ask(route: string, sent: Sent, authorization?: string) {
     for (const fault of isEndless ? [] : faultsOf(route, response, text)) told.add(fault);
     answered.set(route, told);
   }
-  const status = [201, 204, 207].includes(response.status) ? 200 : response.status; // the work was done
+  // what was made is 201, what was deleted is 204, and a batch with status 207 has a status for each item
+  const isDone = [201, 207].includes(response.status) || route.startsWith('DELETE ');
+  const status = response.ok && isDone ? 200 : response.status;
   return { status, challenge: response.headers.get('www-authenticate'), text };
 }
 

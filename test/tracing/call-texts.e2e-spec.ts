@@ -149,6 +149,24 @@ describe('conditions', () => {
   });
 });
 
+it.each(['svc', 'weave'])(
+  'finds an indexed call by what the service derives, as %s',
+  async (wire) => {
+    const project = `acme/derived-${wire}`;
+    await start(project, 'derived', { op_name: 'predict' });
+    await indexed();
+    const is = (name: string, $literal: string) => ({
+      $eq: [{ $getField: `summary.${wire}.${name}` }, { $literal }],
+    });
+    const both = { $and: [is('status', 'running'), is('trace_name', 'predict')] };
+    expect(await find(project, both)).toEqual(['derived']);
+    expect(await find(project, contains(`summary.${wire}.trace_name`, 'edict'))).toEqual([
+      'derived',
+    ]);
+    expect(await find(project, is('status', 'error'))).toEqual([]);
+  },
+);
+
 it('finds a call by what its end and its renaming say, and once', async () => {
   const project_id = 'acme/later';
   await start(project_id, 'call', { inputs: { text: 'begins' } });

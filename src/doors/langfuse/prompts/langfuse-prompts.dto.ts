@@ -83,6 +83,9 @@ export class LangfusePromptDto {
   @ApiProperty({ type: 'string', nullable: true }) commitMessage!: string | null;
   @ApiProperty({ type: 'string', format: 'date-time' }) createdAt!: string;
   @ApiProperty({ type: 'string', format: 'date-time' }) updatedAt!: string;
+  /** Null. References to other prompts are resolved without naming them. */
+  @ApiProperty({ type: 'object', additionalProperties: false, nullable: true })
+  resolutionGraph!: null;
 }
 
 export class LangfuseListedPromptDto {

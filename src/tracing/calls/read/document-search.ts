@@ -8,7 +8,7 @@ import type { IndexKind } from '../indexes/call-indexes.dto.js';
 import { isStartOrdered } from './call-lists.query.js';
 import { type KnownRelations, RELATIONS } from './call-relations.js';
 import { isMatch, type CallSelection, type ReadAhead } from './calls.query.js';
-import { derivedField } from './derived-field.js';
+import { isDerived } from './derived-field.js';
 
 /**
  * Number of calls in the first part of a search, and in the largest. After a part that took longer than
@@ -121,9 +121,7 @@ export function conditions(query: object | null | undefined): unknown[] {
 export const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'];
 
 export const isInDocument = (field: unknown): field is string =>
-  typeof field === 'string' &&
-  DOCUMENTS.includes(field.split('.', 1)[0]!) &&
-  !`${field}.`.startsWith(derivedField(''));
+  typeof field === 'string' && DOCUMENTS.includes(field.split('.', 1)[0]!) && !isDerived(field);
 
 /** Returns true if a condition reads documents, or looks up other calls for each call. */
 export function readsDocument(condition: unknown, relations?: KnownRelations): boolean {

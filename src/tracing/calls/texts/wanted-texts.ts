@@ -1,7 +1,7 @@
 import { castLiteral } from '../../../platform/query/operands.js';
 import type { CallSelection } from '../read/calls.query.js';
 import { conditions, fieldName, isInDocument, literal } from '../read/document-search.js';
-import { derivedField } from '../read/derived-field.js';
+import { TRACE_NAMES } from '../read/derived-field.js';
 import { TEXTS } from './call-texts.query.js';
 import { gramsOf } from './grams.js';
 
@@ -19,7 +19,7 @@ export interface WantedTexts {
 }
 
 /** True for the columns of texts that the index holds. The name of a trace is one of these, or a part of one. */
-const isName = (field: unknown) => [...TEXTS, derivedField('trace_name')].includes(field as string);
+const isName = (field: unknown) => [...TEXTS, ...TRACE_NAMES].includes(field as string);
 
 /** Returns what a valid request looks for, or null if the index cannot help to find it. */
 export function wantedTexts({ query, expand_columns }: CallSelection): WantedTexts | null {
