@@ -1980,6 +1980,13 @@ SELECT row_to_json(t)::text FROM (
   WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($10::text[]))
   ORDER BY array_position($11::text[], c.id), c.id) t; -- a list
 
+-- call-texts.query
+DELETE FROM "call_text_ids" WHERE project_id = $1 AND segment = ANY($2::bigint[]);
+
+DELETE FROM "call_text_parts" WHERE project_id = $1 AND segment = ANY($2::bigint[]);
+
+DELETE FROM "call_text_segments" WHERE project_id = $1 AND segment = ANY($2::bigint[]);
+
 -- call-texts.query:marksTake
 DELETE FROM call_text_marks WHERE project_id = $1 AND id = ANY(ARRAY(
   SELECT m.id FROM (
@@ -1992,6 +1999,29 @@ DELETE FROM call_text_marks WHERE project_id = $1 AND id = ANY(ARRAY(
 SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, c.bytes FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.started_at, (coalesce(CASE WHEN pg_column_compression(c."display_name") IS NULL THEN pg_column_size(c."display_name") ELSE octet_length(c."display_name"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."op_name") IS NULL THEN pg_column_size(c."op_name") ELSE octet_length(c."op_name"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."exception") IS NULL THEN pg_column_size(c."exception") ELSE octet_length(c."exception"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."attributes") IS NULL THEN pg_column_size(c."attributes") ELSE octet_length(c."attributes"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."inputs") IS NULL THEN pg_column_size(c."inputs") ELSE octet_length(c."inputs"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."output") IS NULL THEN pg_column_size(c."output") ELSE octet_length(c."output"::text) END, 0) + coalesce(CASE WHEN pg_column_compression(c."summary") IS NULL THEN pg_column_size(c."summary") ELSE octet_length(c."summary"::text) END, 0))::float8 AS bytes FROM calls c
   WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id OFFSET 0) "c" ORDER BY c.started_at, c.id;
 
+-- call-texts.query:textsOf
+SELECT c.* FROM unnest($1::text[]) WITH ORDINALITY t (id, place) CROSS JOIN LATERAL (SELECT c.id, c.started_at::text AS first_at, c.started_at::text AS last_at, concat_ws(E'
+  ', c."display_name", c."op_name", c."exception") AS names,
+  concat_ws(E'
+  ', c."attributes"::text, c."inputs"::text, c."output"::text, c."summary"::text) AS documents
+  FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id OFFSET 0) "c" ORDER BY t.place;
+
+-- call-texts.query:segmentInsert
+INSERT INTO call_text_segments (project_id, calls, bytes, bits, first_at, last_at)
+  VALUES ($1, $2, $3, $4, $5::timestamptz, $6::timestamptz)
+  RETURNING segment;
+
+-- call-texts.query:partsInsert
+INSERT INTO call_text_parts (project_id, segment, part, bytes)
+  SELECT $1, $2::bigint, p.* FROM unnest($3::int[],
+  $4::bytea[]) AS p (part, bytes);
+
+-- call-texts.query:idsInsert
+INSERT INTO call_text_ids (project_id, segment, "row", ids, first_at, last_at)
+  SELECT $1, $2::bigint, r.* FROM unnest($3::int[], $4::json[],
+  $5::timestamptz[], $6::timestamptz[])
+  AS r ("row", ids, first_at, last_at);
+
 -- call-texts.query:segmentsAt
 SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text, floor(extract(epoch FROM s.first_at) * 1000)::float8 AS first FROM call_text_segments s WHERE s.project_id = $1 AND EXISTS (
   SELECT FROM unnest($2::timestamptz[]) t (slot) WHERE s.first_at < t.slot + interval '5 minutes' AND s.last_at >= t.slot)
@@ -2000,6 +2030,9 @@ SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::t
 -- call-texts.query:smallSegments
 SELECT s.segment::text, s.calls, s.bytes, s.bits, s.first_at::text, s.last_at::text FROM call_text_segments s
   WHERE s.project_id = $1 AND s.calls <= $2::int ORDER BY s.segment;
+
+-- call-texts.query:idsOf
+SELECT i.ids, i.first_at::text, i.last_at::text FROM call_text_ids i WHERE i.project_id = $1 AND i.segment = $2::bigint ORDER BY i."row";
 
 -- call-texts.query:nextWalk
 SELECT w.project_id, w.before::text FROM call_text_walks w

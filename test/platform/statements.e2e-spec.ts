@@ -9,6 +9,7 @@ import { basic, startApp, type TestApp } from '../support/app.js';
 import { unlessCluster } from '../support/database.js';
 import { sendTo } from '../support/operation-rows.js';
 import { OPERATIONS } from '../support/operations.js';
+import { aStart } from '../support/factories.js';
 import { plant } from '../support/planted.js';
 import {
   lastKeysOf,
@@ -96,10 +97,14 @@ beforeAll(async () => {
   );
   await app.query(`UPDATE gateway_processes SET seen_at = now() - interval '1 minute'`);
   // on a busy machine the deletion of a project is answered before all rows are erased
-  await until(
-    async () => (await app.query('SELECT FROM erasings WHERE ended_at IS NULL')).length === 0,
-  );
+  const areErased = async () =>
+    (await app.query('SELECT FROM erasings WHERE ended_at IS NULL')).length === 0;
+  await until(areErased);
+  await app.post('/call/start', { start: aStart({ project_id: OWN, id: 'erased' }) });
   for (const run of tasks) await run();
+  await app.post('/calls/purge', { project_id: OWN, call_ids: ['erased'] });
+  await until(areErased);
+  for (const run of tasks) await run(); // the call leaves the index of texts
 });
 afterAll(() => {
   jest.restoreAllMocks();

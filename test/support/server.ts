@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSecret } from '../../src/platform/auth/keys/secret.js';
@@ -77,11 +78,16 @@ export async function startServer(env: Record<string, string>): Promise<Server> 
   };
 }
 
-/** A port that was free a moment ago. */
+/** Finds a port that was free a moment ago. The kernel gives ports from 32768 on to connections of other tests. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = randomInt(20_000, 32_768);
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return freePort();
+  }
   server.close();
+  await once(server, 'close');
   return port;
 }

@@ -4,7 +4,8 @@ const CALLS = changeKind('calls');
 const COSTS = changeKind('costs');
 const JOBS = changeKind('jobs');
 
-beforeEach(() => jest.useFakeTimers());
+// the runtime's own ticks would count as timers that are left
+beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] }));
 afterEach(() => jest.useRealTimers());
 
 /** Records the notices of each statement. `refuse` makes the next statement fail. */
