@@ -2,14 +2,18 @@
 // versions of package-lock.json: npm reads the npm-shrinkwrap.json of a registry's package only, not of a file.
 // --undo removes what must not stay in the folder.
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { inTemporaryFolder } from './temporary-folder.mjs';
 
 const BUNDLE = '\n  "bundleDependencies": true,';
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
-const write = (file, content) => writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
+/** Replaces a file as a whole, because other programs may read it now. */
+function write(file, content) {
+  writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`);
+  renameSync(`${file}.new`, file);
+}
 const printed = (program, args, cwd) =>
   execFileSync(program, args, {
     cwd,
