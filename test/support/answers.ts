@@ -102,7 +102,7 @@ const ajv = new Ajv({
 /** True when the document has the route. Pages and metrics are not documented. */
 export const isDocumented = (route: string) =>
   ANSWERS.some(({ name }) => name.startsWith(`${pathOf(route)} `));
-const pathOf = (route: string) => route.replaceAll(/:(\w+)/g, '{$1}');
+const pathOf = (route: string) => route.replaceAll(/[:*](\w+)/g, '{$1}');
 
 /** The differences between an answer and its description. For bytes only the type is compared. */
 export function faultsOf(route: string, { status, headers }: Response, text: string): string[] {

@@ -62,7 +62,7 @@ export const callsOperations: Record<string, Operation> = {
   'POST /calls/stream_query': reads(queryCalls),
   'POST /calls/query': reads(queryCalls),
   'POST /calls/matches': reads(
-    withBody(({ callId }) => ({ call_ids: [callId], texts: ['{"marker":"'] })),
+    withBody(({ callId }) => ({ call_ids: [callId], text: '{"marker":"' })),
   ),
   'POST /calls/query_stats': counts(onlyProject),
   'POST /calls/stats': reads(

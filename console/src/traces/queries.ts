@@ -38,6 +38,8 @@ export const waitingQuery = (chosen: CallsRequest, rows: CallRow[], pages: CallR
     gcTime: 0,
   });
 
+const documents = () => import('./read-documents.ts');
+
 /** Texts keyed by call id, then by path. */
 export type CellDocuments = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
@@ -49,7 +51,7 @@ export const cellDocumentsQuery = (
   queryOptions({
     queryKey: keys.cellDocuments(project_id, { paths, call_ids, ended }),
     queryFn: async ({ signal }): Promise<CellDocuments> => {
-      const { readDocuments } = await import('./read-documents.ts');
+      const { readDocuments } = await documents();
       return readDocuments({ project_id, call_ids, paths }, signal);
     },
     enabled: paths.length > 0 && call_ids.length > 0,
@@ -67,7 +69,7 @@ export const matchesQuery = (project_id: string, ids: string[], texts: string[])
   queryOptions({
     queryKey: keys.matches(project_id, ids, texts),
     queryFn: async ({ signal }) => {
-      const { matchCells } = await import('./read-documents.ts');
+      const { matchCells } = await documents();
       return matchCells({ project_id, ids, texts }, signal);
     },
     enabled: texts.length > 0 && ids.length > 0,

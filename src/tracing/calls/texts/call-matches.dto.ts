@@ -6,17 +6,20 @@ import { IsIdList, IsProjectId, isStorable, rule } from '../../../platform/http/
 const MAX_TEXTS = 16;
 const MAX_BYTES = 4096;
 
+const isSearchedText = (each: boolean) =>
+  rule(
+    'isSearchedText',
+    `must be a string of 1 to ${MAX_BYTES} bytes without \\u0000`,
+    (value) => isStorable(value) && value !== '' && Buffer.byteLength(value) <= MAX_BYTES,
+    each,
+  );
+
 const IsSearchedTexts = () =>
   applyDecorators(
     IsArray(),
     ArrayMinSize(1),
     ArrayMaxSize(MAX_TEXTS),
-    rule(
-      'isSearchedText',
-      `must be a string of 1 to ${MAX_BYTES} bytes without \\u0000`,
-      (value) => isStorable(value) && value !== '' && Buffer.byteLength(value) <= MAX_BYTES,
-      true,
-    ),
+    isSearchedText(true),
     ApiProperty({
       type: 'array',
       minItems: 1,
@@ -30,7 +33,9 @@ export class CallMatchesDto {
   @IsProjectId() project_id!: string;
   @IsIdList(100) call_ids!: string[];
   /** Each is searched by the rule of `$contains`: docs/query-language.md. */
-  @IsSearchedTexts() texts!: string[];
+  @IsOptional() @IsSearchedTexts() texts?: string[] | null;
+  /** One text instead of `texts`, as clients of version 0.3.0 send it. */
+  @IsOptional() @isSearchedText(false) text?: string | null;
   @IsOptional() @IsBoolean() case_insensitive?: boolean | null;
 }
 

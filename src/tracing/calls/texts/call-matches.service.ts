@@ -3,6 +3,7 @@ import { Database } from '../../../platform/database/database.js';
 import { ApiError } from '../../../platform/errors.js';
 import type { Context } from '../../../platform/http/context.js';
 import { DocumentReader } from '../../../platform/http/document-reader.js';
+import { invalidRequest } from '../../../platform/errors.js';
 import { memberTexts } from '../../../platform/json/json-text.js';
 import type { CallMatchesAnswerDto, CallMatchesDto } from './call-matches.dto.js';
 import { MatchFinder, type TextMatch } from './call-matches.js';
@@ -19,7 +20,8 @@ export class CallMatchesService {
 
   async matches(asked: CallMatchesDto, { hold }: Context): Promise<CallMatchesAnswerDto> {
     const { project_id, call_ids } = asked;
-    const texts = [...new Set(asked.texts)];
+    const texts = [...new Set(asked.texts ?? (asked.text ? [asked.text] : []))];
+    if (texts.length === 0) throw invalidRequest([{ path: 'texts', message: 'is required' }]);
     const isFolded = asked.case_insensitive === true;
     const documents = new DocumentReader(hold);
     const finders = texts.map((text) => new MatchFinder(text, isFolded, documents));
