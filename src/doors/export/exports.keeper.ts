@@ -108,7 +108,7 @@ export class ExportsKeeper implements OnApplicationBootstrap {
   }
 
   private async work(): Promise<void> {
-    const works = await this.works((statement) => this.database.query(statement));
+    const works = await this.works((statement) => this.database.query(statement, { long: 'read' }));
     if (works.length > 0)
       await this.database.session((session) => this.settle(session), this.schedule.signal);
   }
