@@ -1,16 +1,8 @@
 import { fresh, type Operation, reads, writes } from '../support/operation-rows.js';
-import type { TestApp } from '../support/app.js';
+import { aPrompt } from '../tracing/prompts.operations.js';
 import type { Planted } from '../support/planted.js';
 
 const NAME = 'door/prompt';
-
-const aPrompt = ({ project, marker }: Planted, app: TestApp, name = NAME) =>
-  app.post('/prompts/create', {
-    project_id: project,
-    name,
-    prompt: marker,
-    labels: ['production'],
-  });
 const headers = ({ project }: Planted) => ({ project_id: project });
 
 export const langfusePromptsOperations: Record<string, Operation> = {
@@ -27,7 +19,7 @@ export const langfusePromptsOperations: Record<string, Operation> = {
   },
   'GET /api/public/v2/prompts/*name': {
     ...reads((planted) => ({ headers: headers(planted), params: { name: NAME } })),
-    plant: aPrompt,
+    plant: (planted, app) => aPrompt(planted, app, NAME),
   },
   'PATCH /api/public/v2/prompts/*name/versions/:version': writes(
     async (planted, app) => {

@@ -11,7 +11,8 @@ import type { Planted } from '../support/planted.js';
 
 const NAME = 'planted/prompt';
 
-const aPrompt = ({ project, marker }: Planted, app: TestApp, name = NAME) =>
+/** Stores the marker of a project as a prompt of production. */
+export const aPrompt = ({ project, marker }: Planted, app: TestApp, name = NAME) =>
   app.post('/prompts/create', {
     project_id: project,
     name,

@@ -27,6 +27,16 @@ export const memberTexts = (object: string): Map<string, string> =>
 export const objectText = (members: Iterable<[name: string, text: string]>): string =>
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 
+/** Returns the JSON text of an object, with members whose values are JSON texts behind its own. */
+export const objectWith = (values: object, texts: Record<string, string>): string =>
+  objectText([
+    ...Object.entries(values).map(([name, value]): [string, string] => [
+      name,
+      JSON.stringify(value),
+    ]),
+    ...Object.entries(texts),
+  ]);
+
 export function elementSpans(text: string, at: number, depth = 1): TextRange[] {
   const spans: TextRange[] = [];
   const cursor = new Cursor(text, at);

@@ -25,7 +25,7 @@ import { ApiJsonResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
 import { QueryPipe } from '../../../platform/http/query.pipe.js';
 import { assertValid } from '../../../platform/http/validation.js';
-import { memberTexts, objectText } from '../../../platform/json/json-text.js';
+import { objectWith } from '../../../platform/json/json-text.js';
 import { PromptsService } from '../../../tracing/objects/prompts/prompts.service.js';
 import type { StoredPrompt } from '../../../tracing/objects/prompts/prompts-reader.service.js';
 import { LangfuseErrorFilter } from '../langfuse.filter.js';
@@ -56,7 +56,7 @@ class NamePipe implements PipeTransform {
 class VersionPipe implements PipeTransform {
   transform(text: string): number {
     const version = Number(text);
-    assertValid(LangfusePromptVersionPathDto, { name: 'x', version });
+    assertValid(LangfusePromptVersionPathDto, { version });
     return version;
   }
 }
@@ -82,7 +82,7 @@ export class LangfusePromptsController {
     const { commitMessage: commit_message, ...rest } = body;
     const request = { ...rest, project_id, commit_message };
     const stored = await this.prompts.create(request, context.text, context.caller);
-    return promptText(project_id, stored, stored.prompt);
+    return promptText(project_id, stored);
   }
 
   /** Lists prompts by name. */
@@ -103,7 +103,14 @@ export class LangfusePromptsController {
       offset: (page - 1) * limit,
     });
     const meta = { page, limit, totalItems, totalPages: Math.ceil(totalItems / limit) };
-    return `{"data":[${prompts.map(listedText).join(',')}],"meta":${JSON.stringify(meta)}}`;
+    const data = prompts.map(
+      ({ name, type, versions, labels, tags, last_updated_at: lastUpdatedAt, last_config }) =>
+        objectWith(
+          { name, type, versions, labels, tags, lastUpdatedAt },
+          { lastConfig: last_config },
+        ),
+    );
+    return `{"data":[${data.join(',')}],"meta":${JSON.stringify(meta)}}`;
   }
 
   /** Reads one version of a prompt, by default that of the label `production`. */
@@ -118,10 +125,10 @@ export class LangfusePromptsController {
   ): Promise<string> {
     const project_id = projectInScope(context);
     const { version, label, resolve } = query;
-    const stored = await this.prompts.get({ project_id, name, version, label });
-    const text = await this.prompts.promptText(project_id, stored, resolve !== 'false');
+    const asked = { project_id, name, version, label, resolve: resolve !== 'false' };
+    const stored = await this.prompts.get(asked);
     context.response.setHeader('Cache-Control', 'no-store');
-    return promptText(project_id, stored, text);
+    return promptText(project_id, stored);
   }
 
   /** Moves labels to a version. It keeps its other labels. */
@@ -140,7 +147,7 @@ export class LangfusePromptsController {
       { project_id, name, version, labels },
       context.caller,
     );
-    return promptText(project_id, stored, stored.prompt);
+    return promptText(project_id, stored);
   }
 
   /** Deletes one version of a prompt, or all. */
@@ -160,9 +167,9 @@ export class LangfusePromptsController {
   }
 }
 
-function promptText(projectId: string, stored: StoredPrompt, prompt: string): string {
-  const { name, type, version, labels, tags, created_at, commit_message, config, digest } = stored;
-  const members = Object.entries({
+function promptText(projectId: string, stored: StoredPrompt): string {
+  const { name, type, version, labels, tags, created_at, commit_message, digest } = stored;
+  const members = {
     id: digest,
     projectId,
     name,
@@ -174,18 +181,6 @@ function promptText(projectId: string, stored: StoredPrompt, prompt: string): st
     createdAt: created_at,
     updatedAt: created_at,
     resolutionGraph: null,
-  }).map(([key, value]): [string, string] => [key, JSON.stringify(value)]);
-  return objectText([...members, ['prompt', prompt], ['config', config]]);
+  };
+  return objectWith(members, { prompt: stored.prompt, config: stored.config });
 }
-
-const CAMEL: Record<string, string> = {
-  last_updated_at: 'lastUpdatedAt',
-  last_config: 'lastConfig',
-};
-
-const listedText = (listed: string): string =>
-  objectText(
-    [...memberTexts(listed)]
-      .filter(([name]) => name !== 'object_id')
-      .map(([name, text]) => [CAMEL[name] ?? name, text]),
-  );

@@ -1,33 +1,18 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
-import {
-  ANY_JSON,
-  AnyJson,
-  IsDateTime,
-  IsId,
-  IsText,
-  MAX_INT,
-} from '../../../platform/http/dto.js';
+import { ANY_JSON, IsDateTime, IsId, IsText, MAX_INT } from '../../../platform/http/dto.js';
 import {
   IsLabel,
   IsLabels,
   IsPromptName,
-  IsTags,
   IsVersion,
   MAX_LISTED,
   PROMPT_TYPES,
   type PromptType,
+  PromptVersionFieldsDto,
 } from '../../../tracing/objects/prompts/prompts.dto.js';
 
-export class LangfusePromptCreateDto {
-  @IsPromptName() name!: string;
-  @IsOptional() @IsIn(PROMPT_TYPES) type?: PromptType | null;
-  /** A text, or a list of messages and placeholders. */
-  @AnyJson() @ApiProperty(ANY_JSON) prompt!: unknown;
-  /** Any JSON value. */
-  @IsOptional() @AnyJson() @ApiProperty(ANY_JSON) config?: unknown;
-  @IsOptional() @IsLabels() labels?: string[] | null;
-  @IsOptional() @IsTags() tags?: string[] | null;
+export class LangfusePromptCreateDto extends PromptVersionFieldsDto {
   @IsOptional() @IsText(500) commitMessage?: string | null;
 }
 
@@ -36,7 +21,7 @@ export class LangfusePromptPathDto {
   @IsPromptName() name!: string;
 }
 
-export class LangfusePromptVersionPathDto extends LangfusePromptPathDto {
+export class LangfusePromptVersionPathDto {
   @IsVersion() version!: number;
 }
 

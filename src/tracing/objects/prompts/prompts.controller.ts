@@ -6,6 +6,7 @@ import { BeyondQuotas } from '../../../platform/auth/limits/admission.js';
 import { Idempotent } from '../../../platform/auth/idempotency/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
+import { objectWith } from '../../../platform/json/json-text.js';
 import {
   PromptCreateDto,
   PromptDeleteDto,
@@ -29,7 +30,7 @@ export class PromptsController {
   @ApiJsonResponse({ type: PromptDto })
   async create(@Body() body: PromptCreateDto, @Ctx() { text, caller }: Context): Promise<string> {
     const stored = await this.prompts.create(body, text, caller);
-    return promptJson(body.project_id, stored, stored.prompt);
+    return promptJson(body.project_id, stored);
   }
 
   /**
@@ -40,10 +41,7 @@ export class PromptsController {
   @ApiJsonResponse({ type: PromptDto })
   @ApiResponse({ status: HttpStatus.NOT_MODIFIED, description: 'The prompt is unchanged.' })
   async get(@Body() query: PromptGetDto, @Ctx() context: Context): Promise<string> {
-    const { project_id } = query;
-    const stored = await this.prompts.get(query);
-    const prompt = await this.prompts.promptText(project_id, stored, query.resolve);
-    const json = promptJson(project_id, stored, prompt);
+    const json = promptJson(query.project_id, await this.prompts.get(query));
     const etag = `"${createHash('sha256').update(json).digest('base64url')}"`;
     context.response.setHeader('ETag', etag);
     if (context.headers['if-none-match'] !== etag) return json;
@@ -56,7 +54,8 @@ export class PromptsController {
   @ApiJsonResponse({ type: PromptsAnswerDto })
   async query(@Body() query: PromptsQueryDto): Promise<string> {
     const { prompts, total } = await this.prompts.list(query);
-    return `{"prompts":[${prompts.join(',')}],"total":${total}}`;
+    const texts = prompts.map(({ last_config, ...listed }) => objectWith(listed, { last_config }));
+    return `{"prompts":[${texts.join(',')}],"total":${total}}`;
   }
 
   /** Moves labels to a version, in one transaction. The version keeps its other labels. */
@@ -65,7 +64,7 @@ export class PromptsController {
   @ApiJsonResponse({ type: PromptDto })
   async setLabels(@Body() body: PromptLabelsDto, @Ctx() { caller }: Context): Promise<string> {
     const stored = await this.prompts.setLabels(body, caller);
-    return promptJson(body.project_id, stored, stored.prompt);
+    return promptJson(body.project_id, stored);
   }
 
   /** Removes labels from a prompt. Labels that it does not have are ignored. */

@@ -72,8 +72,8 @@ export const IsVersion = () =>
 export const PROMPT_TYPES = ['text', 'chat'] as const;
 export type PromptType = (typeof PROMPT_TYPES)[number];
 
-export class PromptCreateDto {
-  @IsProjectId() project_id!: string;
+/** What a new version of a prompt is made of, for each API that makes one. */
+export class PromptVersionFieldsDto {
   @IsPromptName() name!: string;
   /** `text` when absent. All versions of a prompt have one type. */
   @IsOptional() @IsIn(PROMPT_TYPES) type?: PromptType | null;
@@ -87,6 +87,10 @@ export class PromptCreateDto {
   @IsOptional() @IsLabels() labels?: string[] | null;
   /** Tags of the prompt, instead of those that it has. When absent, it keeps them. */
   @IsOptional() @IsTags() tags?: string[] | null;
+}
+
+export class PromptCreateDto extends PromptVersionFieldsDto {
+  @IsProjectId() project_id!: string;
   /** Says why this version was made. */
   @IsOptional() @IsText(500) commit_message?: string | null;
 }

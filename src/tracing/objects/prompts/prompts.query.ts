@@ -41,6 +41,14 @@ export const promptQuery = (projectId: string, objectId: string, word: string) =
   WHERE v.project_id = ${projectId} AND v.object_id = ${objectId} AND v.deleted_at IS NULL AND ${IS_PROMPT}
     AND ${isSelectedVersion(projectId, objectId, word)}`;
 
+/** Reads the digest of the newest version, and the tags of the prompt. */
+export const latestQuery = (projectId: string, objectId: string) => sql<{
+  digest: string;
+  tags: string[];
+}>`
+  SELECT v.digest, ${tagsOf(projectId, sql`v.object_id`)} AS tags FROM object_versions v
+  WHERE v.project_id = ${projectId} AND v.object_id = ${objectId} AND v.is_latest`;
+
 /** Reads the class of the newest version of a name, and the index that its next version gets. */
 export const nextVersionQuery = (projectId: string, objectId: string) => sql<{
   next: number;

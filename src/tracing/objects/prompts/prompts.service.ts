@@ -3,7 +3,7 @@ import type { Caller } from '../../../platform/auth/caller.js';
 import { Database } from '../../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../../platform/errors.js';
 import { refTo } from '../../../platform/http/refs.js';
-import { memberTexts, objectText } from '../../../platform/json/json-text.js';
+import { memberTexts, objectText, objectWith } from '../../../platform/json/json-text.js';
 import { LabelsService } from '../labels/labels.service.js';
 import { ObjectsService } from '../objects.service.js';
 import { valuesQuery } from '../objects.query.js';
@@ -30,15 +30,18 @@ import {
   versionWord,
 } from './prompts-reader.service.js';
 import {
+  latestQuery,
   nextVersionQuery,
   promptCountQuery,
-  promptQuery,
   promptsQuery,
   promptsWith,
 } from './prompts.query.js';
 
 /** Member of a value that names another prompt in its text. Its spelling is searched when that prompt is deleted. */
 const INCLUDES = 'prompt_includes';
+
+/** A prompt of a list. `last_config` is a JSON text. */
+type ListedPrompt = Omit<ListedPromptDto, 'last_config'> & { last_config: string };
 
 const BASES = ['Prompt', 'Object', 'BaseModel'];
 
@@ -140,10 +143,10 @@ export class PromptsService {
     const objectId = promptObjectId(name);
     const isOne = Boolean(body.version ?? body.label);
     const one = await this.reader.get(projectId, name, isOne ? body : { label: 'latest' });
-    const { tags } = await this.reader.get(projectId, name, { label: 'latest' });
     await this.assertUnused(projectId, isOne ? one : { name });
     const digests = isOne ? [versionWord(one)] : null;
     return this.change(projectId, name, async () => {
+      const { tags = [] } = (await this.latest(projectId, objectId)) ?? {};
       const deleted = await this.objects.delete(
         { project_id: projectId, object_id: objectId, digests },
         caller,
@@ -154,19 +157,19 @@ export class PromptsService {
     });
   }
 
-  async list(query: PromptsQueryDto): Promise<{ prompts: string[]; total: number }> {
+  async list(query: PromptsQueryDto): Promise<{ prompts: ListedPrompt[]; total: number }> {
     const { project_id: projectId } = query;
     const [count] = await this.database.query(promptCountQuery(query), { long: 'read' });
     const rows = await this.database.query(promptsQuery(query), { long: 'read' });
-    const prompts: string[] = [];
+    const prompts: ListedPrompt[] = [];
     for (const { object_id, versions, aliases, ...row } of rows) {
-      // one value at a time, because it may be large and only a part of it is shown
+      // one value at a time, because it may be large and only a part of it is listed
       const [value] = await this.database.query(
         valuesQuery(projectId, [object_id], [versions[0]!]),
       );
       const members = memberTexts(value?.val ?? '{}');
       const config = members.get('config') ?? '{}';
-      const listed: Omit<ListedPromptDto, 'last_config'> = {
+      prompts.push({
         name: promptName(members, object_id),
         type: promptType(row.leaf_object_class) ?? 'text',
         versions: versions.map((index) => index + 1),
@@ -174,26 +177,18 @@ export class PromptsService {
         tags: row.tags,
         last_updated_at: row.updated_at,
         object_id,
-      };
-      const shown = config.length <= MAX_CONFIG_LENGTH ? config : 'null';
-      prompts.push(`${JSON.stringify(listed).slice(0, -1)},"last_config":${shown}}`);
+        last_config: config.length <= MAX_CONFIG_LENGTH ? config : 'null',
+      });
     }
     return { prompts, total: count!.total };
   }
 
-  get(query: PromptGetDto): Promise<StoredPrompt> {
-    return this.reader.get(query.project_id, query.name, query);
-  }
-
-  /** Returns the JSON text of a prompt, with the texts of the prompts that it refers to. */
-  async promptText(
-    projectId: string,
-    stored: StoredPrompt,
-    resolve?: boolean | null,
-  ): Promise<string> {
-    return resolve === false
-      ? stored.prompt
-      : this.reader.resolve(projectId, stored.name, stored.prompt);
+  /** Reads one version, with the texts of the prompts that it refers to unless `resolve` is false. */
+  async get(query: PromptGetDto): Promise<StoredPrompt> {
+    const { project_id, name, resolve } = query;
+    const stored = await this.reader.get(project_id, name, query);
+    if (resolve === false) return stored;
+    return { ...stored, prompt: await this.reader.resolve(project_id, name, stored.prompt) };
   }
 
   /** Runs a change alone, and lets this process read the prompt again. */
@@ -206,7 +201,7 @@ export class PromptsService {
   }
 
   private async latest(projectId: string, objectId: string) {
-    const [row] = await this.database.query(promptQuery(projectId, objectId, 'latest'));
+    const [row] = await this.database.query(latestQuery(projectId, objectId));
     return row;
   }
 
@@ -279,9 +274,9 @@ function asInvalid(error: unknown): never {
 }
 
 /** Returns a prompt as the JSON text of a `PromptDto`. */
-export function promptJson(projectId: string, stored: StoredPrompt, prompt: string): string {
-  const { object_id, digest, config, user_id } = stored;
-  const members = Object.entries({
+export function promptJson(projectId: string, stored: StoredPrompt): string {
+  const { object_id, digest, prompt, config, user_id } = stored;
+  const members = {
     project_id: projectId,
     name: stored.name,
     type: stored.type,
@@ -294,6 +289,6 @@ export function promptJson(projectId: string, stored: StoredPrompt, prompt: stri
     object_id,
     digest,
     ref: refTo(projectId, `object/${object_id}:${digest}`),
-  }).map(([name, value]): [string, string] => [name, JSON.stringify(value)]);
-  return objectText([...members, ['prompt', prompt], ['config', config]]);
+  };
+  return objectWith(members, { prompt, config });
 }
