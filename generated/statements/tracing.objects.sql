@@ -184,6 +184,13 @@ SELECT v.version_index, v.digest, v.leaf_object_class, v.is_latest, to_char(v.cr
   AND v.version_index = (SELECT a.version_index FROM object_aliases a
   WHERE a.project_id = $9 AND a.object_id = $10 AND a.alias = $11);
 
+-- prompts.query:latestQuery
+SELECT v.digest,
+  ARRAY(SELECT t.tag FROM object_versions n JOIN object_tags t
+  ON t.project_id = $1 AND t.object_id = n.object_id AND t.version_index = n.version_index
+  WHERE n.project_id = $2 AND n.object_id = v.object_id AND n.is_latest ORDER BY t.tag) AS tags FROM object_versions v
+  WHERE v.project_id = $3 AND v.object_id = $4 AND v.is_latest;
+
 -- prompts.query:nextVersionQuery
 SELECT coalesce(max(v.version_index) + 1, 0) AS next, coalesce(bool_or(v.is_latest), false) AS is_live,
   max(v.leaf_object_class) FILTER (WHERE v.is_latest) AS class

@@ -6,6 +6,7 @@ import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field, inputClass } from '../ui/Field.tsx';
+import { FirstRows } from '../ui/FirstRows.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { callsText } from './AddToQueue.tsx';
@@ -75,7 +76,12 @@ export function AddToDataset({
           ))}
         </datalist>
         <Columns first={first} columns={columns} fault={fault} onChange={edit} />
-        {columns.length > 0 && <Preview columns={columns} sample={sample.calls} />}
+        {columns.length > 0 && (
+          <FirstRows
+            names={columns.map(({ name }) => name || '–')}
+            rows={previewRows(columns, sample.calls)}
+          />
+        )}
         {error && <ErrorNote error={error} />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
@@ -203,42 +209,15 @@ function datasetHint(
     : 'This makes a new dataset.';
 }
 
-function Preview({
-  columns,
-  sample,
-}: {
-  columns: readonly Column[];
-  sample: readonly SampleCall[];
-}) {
-  return (
-    <div className={styles['preview']} tabIndex={0} role="region" aria-label="First rows">
-      <table>
-        <thead>
-          <tr>
-            {columns.map(({ name }, n) => (
-              <th key={n} scope="col">
-                {name || '–'}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sample.map((call, row) => (
-            <tr key={row}>
-              {columns.map(({ path }, n) => (
-                <td key={n}>
-                  {path.startsWith('feedback.')
-                    ? 'the latest feedback when the row is added'
-                    : (foundText(call, path) ?? 'null')}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+/** Returns the row of each call as the preview shows it. */
+const previewRows = (columns: readonly Column[], sample: readonly SampleCall[]) =>
+  sample.map((call) =>
+    columns.map(({ path }) =>
+      path.startsWith('feedback.')
+        ? 'the latest feedback when the row is added'
+        : (foundText(call, path) ?? 'null'),
+    ),
   );
-}
 
 function AddedToDataset({
   project,

@@ -5,11 +5,11 @@ import { type Queue, queuesQuery } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
-import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { SelectField } from '../ui/SelectField.tsx';
 import styles from './collect.module.css';
 import {
   isWholeQueue,
@@ -60,7 +60,15 @@ export function AddToQueue({
   return (
     <Dialog title={`Add ${callsText(callIds.length)} to a queue`} isOpen onClose={onClose}>
       <form onSubmit={submit} className={styles['form']}>
-        <ChooseQueue queues={queues.data ?? []} queueId={queueId} onChoose={choose} />
+        <SelectField
+          label="Queue"
+          value={queueId}
+          options={[
+            ...(queues.data ?? []).map(({ id, name }): [string, string] => [id, name]),
+            ['', 'New queue'],
+          ]}
+          onChoose={choose}
+        />
         {queueId === '' && <QueueFields project={project} draft={draft} onChange={setDraft} />}
         <ShownPaths first={first} paths={fields} onChange={edit} />
         {error && <ErrorNote error={error} />}
@@ -72,38 +80,6 @@ export function AddToQueue({
         </DialogActions>
       </form>
     </Dialog>
-  );
-}
-
-function ChooseQueue({
-  queues,
-  queueId,
-  onChoose,
-}: {
-  queues: readonly Queue[];
-  queueId: string;
-  onChoose: (queueId: string) => void;
-}) {
-  const id = useId();
-  return (
-    <div className={controls['field']}>
-      <label className={controls['label']} htmlFor={id}>
-        Queue
-      </label>
-      <select
-        id={id}
-        className={inputClass}
-        value={queueId}
-        onChange={({ target }) => onChoose(target.value)}
-      >
-        {queues.map((queue) => (
-          <option key={queue.id} value={queue.id}>
-            {queue.name}
-          </option>
-        ))}
-        <option value="">New queue</option>
-      </select>
-    </div>
   );
 }
 

@@ -8,6 +8,7 @@ import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { SelectField } from '../ui/SelectField.tsx';
 import styles from './collect.module.css';
 import { type AnswerKind, KINDS, NEW_SPEC, specFault, specId, specValue } from './spec-draft.ts';
 
@@ -49,23 +50,12 @@ export function NewSpec({
         maxLength={100}
         onChange={({ target }) => set({ name: target.value })}
       />
-      <div className={controls['field']}>
-        <label className={controls['label']} htmlFor={id}>
-          Answer
-        </label>
-        <select
-          id={id}
-          className={inputClass}
-          value={draft.kind}
-          onChange={({ target }) => set({ kind: target.value as AnswerKind })}
-        >
-          {Object.entries(KINDS).map(([kind, label]) => (
-            <option key={kind} value={kind}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField
+        label="Answer"
+        value={draft.kind}
+        options={Object.entries(KINDS)}
+        onChoose={(kind) => set({ kind: kind as AnswerKind })}
+      />
       {draft.kind === 'number' && (
         <div className={styles['line']}>
           <Field

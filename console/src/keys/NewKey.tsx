@@ -6,11 +6,11 @@ import { recentProjects } from '../api/recent-projects.ts';
 import { mayActAs, type Me, reaches } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
-import { ChooseRole } from '../ui/ChooseRole.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { SelectField } from '../ui/SelectField.tsx';
 import { isScope, parseScopes } from './key.ts';
 import styles from './keys.module.css';
 
@@ -98,12 +98,13 @@ function Form({
           hint="Recorded data names this user as its author."
         />
       )}
-      <ChooseRole
+      <SelectField
+        label="Role"
         value={role}
-        onChange={setRole}
-        roles={(Object.keys(ROLES) as Role[])
+        options={(Object.keys(ROLES) as Role[])
           .filter((one) => mayActAs(me, one === 'trainer' ? 'admin' : one))
           .map((one) => [one, `${one}: ${ROLES[one]}`])}
+        onChoose={setRole}
       />
       <Field
         label="Scopes"

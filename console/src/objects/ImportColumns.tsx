@@ -1,5 +1,6 @@
 import type { Schema } from '../api/client.ts';
 import { inputClass } from '../ui/Field.tsx';
+import { FirstRows } from '../ui/FirstRows.tsx';
 import { count } from '../ui/format.ts';
 import { visible } from '../json/visible-text.ts';
 import type { ColumnType, Mapping } from './import-file.ts';
@@ -79,28 +80,8 @@ export function ImportColumns({
 
 export function PreviewRows({ rows }: { rows: TableRows }) {
   const names = columnNames(rows, MOST_COLUMNS);
-  return (
-    <div className={styles['first']} tabIndex={0} role="region" aria-label="First rows">
-      <table>
-        <thead>
-          <tr>
-            {names.map((name) => (
-              <th key={name} scope="col">
-                {visible(name)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.nodes.map((node) => (
-            <tr key={node}>
-              {names.map((name) => (
-                <td key={name}>{visible(cellText(rows, node, name).slice(0, MOST_CHARACTERS))}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+  const cells = rows.nodes.map((node) =>
+    names.map((name) => visible(cellText(rows, node, name).slice(0, MOST_CHARACTERS))),
   );
+  return <FirstRows names={names.map(visible)} rows={cells} />;
 }

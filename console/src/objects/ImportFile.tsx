@@ -1,15 +1,15 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useId, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import type { Schema } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { Problem, type Violation } from '../api/problem.ts';
 import { Button } from '../ui/Button.tsx';
-import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { Field, inputClass } from '../ui/Field.tsx';
+import { Field } from '../ui/Field.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { SelectField } from '../ui/SelectField.tsx';
 import { faultText, type FileToImport, importFile, type Mapping } from './import-file.ts';
 import { ImportColumns, PreviewRows } from './ImportColumns.tsx';
 import styles from './objects.module.css';
@@ -124,18 +124,18 @@ function FileChoice({
           hint='The name of a dataset, or a new name of letters, digits, "_", "." and "-".'
         />
       )}
-      <Choice
+      <SelectField
         label="Rows"
         value={mode}
-        values={MODES}
-        onChange={(value) => onChoose({ mode: value })}
+        options={Object.entries(MODES)}
+        onChoose={(value) => onChoose({ mode: value })}
       />
       {file && !isJsonLines(file) && (
-        <Choice
+        <SelectField
           label="Delimiter"
           value={delimiter}
-          values={DELIMITERS}
-          onChange={(value) => onChoose({ delimiter: value, mapping: {} })}
+          options={Object.entries(DELIMITERS)}
+          onChoose={(value) => onChoose({ delimiter: value, mapping: {} })}
         />
       )}
     </>
@@ -162,39 +162,6 @@ function useImport(of: FileToImport | undefined, to: { objectId: string; mode: s
     },
   });
   return { imported, share };
-}
-
-function Choice({
-  label,
-  value,
-  values,
-  onChange,
-}: {
-  label: string;
-  value: string;
-  values: Record<string, string>;
-  onChange: (value: string) => void;
-}) {
-  const id = useId();
-  return (
-    <div className={controls['field']}>
-      <label className={controls['label']} htmlFor={id}>
-        {label}
-      </label>
-      <select
-        id={id}
-        className={inputClass}
-        value={value}
-        onChange={({ target }) => onChange(target.value)}
-      >
-        {Object.entries(values).map(([one, text]) => (
-          <option key={one} value={one}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
 }
 
 function Progress({ share }: { share: number }) {

@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { post, type Schema } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
-import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { Field, inputClass } from '../ui/Field.tsx';
+import { Field } from '../ui/Field.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { SelectField } from '../ui/SelectField.tsx';
 import type { Version } from './queries.ts';
 import styles from './objects.module.css';
 
@@ -33,7 +33,6 @@ export function SplitDataset({
   version: Version;
   onClose: () => void;
 }) {
-  const id = useId();
   const client = useQueryClient();
   const [parts, setParts] = useState<readonly SplitPart[]>([
     { name: `${object_id}-train`, percent: '70' },
@@ -100,23 +99,12 @@ export function SplitDataset({
             Add a part
           </Button>
         </div>
-        <div className={controls['field']}>
-          <label className={controls['label']} htmlFor={id}>
-            Keep together
-          </label>
-          <select
-            id={id}
-            className={inputClass}
-            value={group}
-            onChange={({ target }) => setGroup(target.value as typeof group)}
-          >
-            {Object.entries(GROUPS).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </div>
+        <SelectField
+          label="Keep together"
+          value={group}
+          options={Object.entries(GROUPS)}
+          onChoose={(chosen) => setGroup(chosen as typeof group)}
+        />
         <Field
           label="Seed"
           value={seed}

@@ -1,14 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { type Me, useProviders } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { ChooseRole } from '../ui/ChooseRole.tsx';
-import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { Field, inputClass } from '../ui/Field.tsx';
+import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { SelectField } from '../ui/SelectField.tsx';
 import type { Member } from './queries.ts';
 import styles from './people.module.css';
 
@@ -57,7 +56,6 @@ export function AddMember({
   members: readonly Member[];
   onClose: () => void;
 }) {
-  const id = useId();
   const client = useQueryClient();
   const [kind, setKind] = useState<'email' | 'group'>('email');
   const [who, setWho] = useState('');
@@ -82,20 +80,15 @@ export function AddMember({
   return (
     <Dialog title="Give a role" isOpen onClose={onClose}>
       <form onSubmit={submit} className={styles['form']}>
-        <div className={controls['field']}>
-          <label className={controls['label']} htmlFor={`${id}-kind`}>
-            Give to{' '}
-          </label>
-          <select
-            id={`${id}-kind`}
-            className={inputClass}
-            value={kind}
-            onChange={({ target }) => setKind(target.value as typeof kind)}
-          >
-            <option value="email">a person, by e-mail address</option>
-            <option value="group">a group of the provider</option>
-          </select>
-        </div>
+        <SelectField
+          label="Give to"
+          value={kind}
+          options={[
+            ['email', 'a person, by e-mail address'],
+            ['group', 'a group of the provider'],
+          ]}
+          onChoose={setKind}
+        />
         <Field
           label={kind === 'email' ? 'E-mail' : 'Group'}
           value={who}
@@ -107,10 +100,11 @@ export function AddMember({
           value={scope}
           onChange={({ target }) => setScope(target.value.trim())}
         />
-        <ChooseRole
+        <SelectField
+          label="Role"
           value={role}
-          onChange={setRole}
-          roles={(Object.keys(ROLES) as Role[]).map((one) => [one, one])}
+          options={(Object.keys(ROLES) as Role[]).map((one) => [one, one])}
+          onChoose={setRole}
         />
         {isComplete && (
           <Meaning
@@ -141,27 +135,15 @@ function ChooseProvider({
   value: string | undefined;
   onChange: (issuer: string) => void;
 }) {
-  const id = useId();
   const providers = useProviders();
   if (providers.length < 2) return null;
   return (
-    <div className={controls['field']}>
-      <label className={controls['label']} htmlFor={id}>
-        Signs in with
-      </label>
-      <select
-        id={id}
-        className={inputClass}
-        value={value}
-        onChange={({ target }) => onChange(target.value)}
-      >
-        {providers.map(({ issuer, name }) => (
-          <option key={issuer} value={issuer}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      label="Signs in with"
+      value={value}
+      options={providers.map(({ issuer, name }) => [issuer, name])}
+      onChoose={onChange}
+    />
   );
 }
 

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { post } from '../api/client.ts';
 import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
-import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { Field, inputClass } from '../ui/Field.tsx';
+import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { SelectField } from '../ui/SelectField.tsx';
 import { faultAt, isElsewhere, type NewHold } from './queries.ts';
 import styles from './retention.module.css';
 
@@ -19,7 +19,6 @@ const PARTS = {
 const FIELDS = ['name', 'trace_id', 'thread_id', 'reason'];
 
 export function PlaceHold({ project, onClose }: { project: string; onClose: () => void }) {
-  const id = useId();
   const client = useQueryClient();
   const [name, setName] = useState('');
   const [part, setPart] = useState<keyof typeof PARTS>('project');
@@ -55,23 +54,12 @@ export function PlaceHold({ project, onClose }: { project: string; onClose: () =
           onChange={({ target }) => setName(target.value)}
           {...fault('name', 'Refused deletions and the audit name it.')}
         />
-        <div className={controls['field']}>
-          <label className={controls['label']} htmlFor={id}>
-            Hold
-          </label>
-          <select
-            id={id}
-            className={inputClass}
-            value={part}
-            onChange={({ target }) => setPart(target.value as typeof part)}
-          >
-            {Object.entries(PARTS).map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </div>
+        <SelectField
+          label="Hold"
+          value={part}
+          options={Object.entries(PARTS)}
+          onChoose={(chosen) => setPart(chosen as typeof part)}
+        />
         {part !== 'project' && (
           <Field
             label={part === 'trace_id' ? 'Id of the trace' : 'Id of the thread'}

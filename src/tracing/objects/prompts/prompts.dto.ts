@@ -72,7 +72,7 @@ export const IsVersion = () =>
 export const PROMPT_TYPES = ['text', 'chat'] as const;
 export type PromptType = (typeof PROMPT_TYPES)[number];
 
-/** What a new version of a prompt is made of, for each API that makes one. */
+/** The fields of a new version of a prompt, for each API that makes one. */
 export class PromptVersionFieldsDto {
   @IsPromptName() name!: string;
   /** `text` when absent. All versions of a prompt have one type. */
